@@ -71,7 +71,7 @@ OPCODE(CHECK_EXC_MATCH) {
 
 // exception, classes → what `except* classes` leaves of it, what it takes
 OPCODE(CHECK_EG_MATCH) {
-  if (!t.config.trace_more) no_handler(f, i);
+  if (!t.config.trace_more) listed_instruction(f, i);
   ValueRef wanted = f.pop(), e = f.pop();
   const std::vector<ValueRef> parts = collect(t, call_polyfill(t, "exceptions", "caught", {e, wanted}));
   f.push(parts.at(0));

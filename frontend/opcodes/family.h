@@ -14,5 +14,7 @@ namespace md {
 
 // Breaks the graph as an instruction does that has no block: GB0082.
 [[noreturn]] void no_handler(const SymbolicFrame& f, const Instruction& i);
+// The same for one that is traced with config.trace_more only, since the registry lists it.
+[[noreturn]] void listed_instruction(const SymbolicFrame& f, const Instruction& i);
 
 }  // namespace md

@@ -108,7 +108,7 @@ OPCODE(STORE_DEREF) {
 }
 
 OPCODE(DELETE_DEREF) {
-  if (!t.config.trace_more) no_handler(f, i);
+  if (!t.config.trace_more) listed_instruction(f, i);
   cell_at(t, f, i.a)->set(t, {});
 }
 

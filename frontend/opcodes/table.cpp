@@ -4,10 +4,18 @@
 
 namespace md {
 
-void no_handler(const SymbolicFrame& f, const Instruction& i) {
+static std::string instruction_name(const Instruction& i) { return *i.orig_name ? i.orig_name : opcode_name(i.op); }
+static std::string instruction_operand(const SymbolicFrame& f, const Instruction& i) {
   const std::string operand = operand_text(*f.body, i.orig_arg);
-  not_modelled<GB0082>(std::string(*i.orig_name ? i.orig_name : opcode_name(i.op)),
-                       operand.empty() ? std::string("None") : operand);
+  return operand.empty() ? "None" : operand;
+}
+
+void no_handler(const SymbolicFrame& f, const Instruction& i) {
+  not_modelled<GB0082>(instruction_name(i), instruction_operand(f, i));
+}
+
+void listed_instruction(const SymbolicFrame& f, const Instruction& i) {
+  listed_break<GB0082>(instruction_name(i), instruction_operand(f, i));
 }
 
 #define MD_OPCODE(name, pop, push, slot, properties, handler) DECLARE_##handler(name)

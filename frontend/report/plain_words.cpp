@@ -35,6 +35,7 @@ constexpr std::pair<Text, Text> kKinds[] = {
     {"FunctoolsPartial", "a `functools.partial`"},
     {"StringFormat", "a formatted string"},
     {"Super", "a `super()` object"},
+    {"ListIterator", "an iterator"},
     {"Null", "nothing"},
     {"Cell", "a variable of an enclosing function"},
     {"DictKeys", "the keys of a dict"},
