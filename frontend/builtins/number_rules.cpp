@@ -112,12 +112,28 @@ ValueRef rule_sum(Tracer& t, CallArgs& args) {
   return sum.settled();
 }
 
+// Of sizes and ints, nothing is assumed. Null: something else is among them, or the order says nothing of the type.
+ValueRef extremum_of_sizes(Tracer& t, const std::vector<ValueRef>& values, bool largest) {
+  Size best;
+  bool any = false;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const ValueRef v = t.realize(values[k]);
+    Size s;
+    if (!as_size(v, s) || v->python_type() != &PyLong_Type) return {};
+    any = any || v->kind == ValueKind::Size;
+    best = k == 0 ? s : largest ? max(best, s) : min(best, s);
+  }
+  return any ? size_value(t, best) : ValueRef();
+}
+
 // min and max over arguments or one iterable, by < or > as Python does it: each value is compared when it comes.
 ValueRef extremum(Tracer& t, CallArgs& args, bool largest) {
   ValueRef key = args.take_keyword("key"), fallback = args.take_keyword("default");
   const bool several = args.positional.size() > 1;
   if (args.positional.empty() || !args.keywords.empty() || (several && fallback)) throw WrongArguments{};
   if (key && is_true_constant(t.realize(key), Py_None)) key = {};
+  if (several && !key)
+    if (ValueRef size = extremum_of_sizes(t, args.positional, largest)) return size;
   ValueRef it = several ? make_ref<TupleValue>(args.positional)->iter(t) : t.realize(args[0]->iter(t));
   ValueRef best, best_key;
   while (ValueRef v = it->next(t)) {

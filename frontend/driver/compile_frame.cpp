@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "frontend/builtins/families.h"
 #include "frontend/bytecode/split.h"
@@ -125,8 +126,9 @@ struct Compilation {
   FrameNotes& notes;
   SpeculationLog speculation;
   CarriedGuards carried;
-  PlacedFrames ended_at;  // where the trace came to its end
-  int unfinished = 0;     // attempts whose values could not be kept over the break
+  PlacedFrames ended_at;              // where the trace came to its end
+  std::optional<long> floats_end_at;  // instruction at which a trace with symbolic floats came to an end
+  int unfinished = 0;                 // attempts whose values could not be kept over the break
   static constexpr int kMostUnfinished = 6;
   std::string file, name;
   int first_line;
@@ -179,11 +181,11 @@ struct Compilation {
       } catch (const SkipFrame& s) {
         return on_skip(t, s);
       } catch (const TracedRaise& e) {
-        if (!on_raise(t, e)) return {};
+        if (!tries_constants(t) && !on_raise(t, e)) return {};
       } catch (const DataDependent& e) {  // at the end of the trace, where nothing may depend on data any more
-        return on_internal(t, e.what());
+        if (!tries_constants(t)) return on_internal(t, e.what());
       } catch (const OpError& e) {
-        return on_op_error(t, e);
+        if (!tries_constants(t)) return on_op_error(t, e);
       } catch (const InternalError& e) {
         return on_internal(t, e.what());
       }
@@ -203,8 +205,22 @@ struct Compilation {
     return {{whole}};
   }
 
+  // A trace with floats that are no constants is in trouble: it is made again with constants, which more is known of.
+  // True: restart. Where that does not get any further, they were not the reason.
+  bool tries_constants(const Tracer& t) {
+    if (!floats_end_at) {
+      if (!t.sizes.has_numbers) return false;
+      floats_end_at = t.stack.ordinal;
+      config.specialize_float = true;
+      return true;
+    }
+    if (config.specialize_float && t.stack.ordinal <= *floats_end_at) config.specialize_float = false;
+    return false;
+  }
+
   // True: restart; the trace then stops right before the breaking instruction.
   bool on_break(Tracer& t, GraphBreak& b) {
+    if (tries_constants(t)) return true;
     const auto frames = b.happened_at ? *b.happened_at : places(t);
     b.looks_at_frame = b.looks_at_frame || looks_at_frames(reinterpret_cast<PyObject*>(request.code)) ||
                        shares_locals(*decoded_body(request.code));
@@ -418,45 +434,6 @@ void forget_compile_id() {
 }
 
 }  // namespace
-
-TraceConfig config_snapshot(const CompileOptions& options) {
-  PyRef module = own_module("minidynamo._dynamo.config");
-  PyRef values = checked(PyObject_CallMethod(module.get(), "_snapshot", nullptr));
-  auto get = [&](const char* key) -> PyObject* { return find_item(values.get(), key); };
-  auto flag = [&](const char* key) { return get(key) && PyObject_IsTrue(get(key)) == 1; };
-  auto number = [&](const char* key, int fallback) {
-    return get(key) && PyLong_Check(get(key)) ? static_cast<int>(PyLong_AsLong(get(key))) : fallback;
-  };
-  TraceConfig c;
-  c.fullgraph = options.fullgraph;
-  c.dynamic = options.dynamic;
-  c.dynamic_shapes = flag("dynamic_shapes");
-  c.automatic_dynamic_shapes = flag("automatic_dynamic_shapes");
-  c.assume_static_by_default = flag("assume_static_by_default");
-  c.specialize_int = flag("specialize_int");
-  c.verbose = flag("verbose");
-  c.suppress_errors = flag("suppress_errors");
-  c.capture_scalar_outputs = flag("capture_scalar_outputs");
-  c.capture_dynamic_output_shape_ops = c.fullgraph || flag("capture_dynamic_output_shape_ops");
-  c.trace_more = flag("trace_more");
-  c.allow_empty_graphs = flag("allow_empty_graphs") || flag("force_replace");
-  c.allow_rnn = flag("allow_rnn");
-  c.enable_trace_unittest = flag("enable_trace_unittest");
-  c.no_build_set = flag("inject_BUILD_SET_unimplemented_TESTING_ONLY");
-  c.trace_numpy = flag("trace_numpy");
-  c.error_on_recompile = flag("error_on_recompile");
-  c.background_compile = flag("background_compile");
-  c.fail_on_recompile_limit_hit = flag("fail_on_recompile_limit_hit");
-  c.skip_code_recursive_on_limit = flag("skip_code_recursive_on_recompile_limit_hit");
-  c.only_allow_pt2_compliant_ops = flag("only_allow_pt2_compliant_ops");
-  c.reorderable_logging_functions = PyRef::borrow(get("reorderable_logging_functions"));
-  c.ignore_logger_methods = PyRef::borrow(get("ignore_logger_methods"));
-  c.break_every = c.fullgraph ? 0 : number("break_every", 0);
-  c.break_at = c.fullgraph ? 0 : number("break_at", 0);
-  c.recompile_limit = number("recompile_limit", c.recompile_limit);
-  c.accumulated_recompile_limit = number("accumulated_recompile_limit", c.accumulated_recompile_limit);
-  return c;
-}
 
 void reset_frame_ids() { next_frame_id.store(0); }
 int next_name_number() {

@@ -170,7 +170,8 @@ class DrawnFrom {
 [[gnu::noinline]] void run_with_numbers(Runner& r, PlanRun& out) {
   const DrawnFrom streams(r, out);
   r.run_calls();
-  r.run_kernel(out);
+  if (r.plan.kernel) r.run_kernel(out);
+  out.committed = true;  // what was drawn stays drawn
 }
 
 }  // namespace
@@ -187,8 +188,7 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* fou
   r.steps.run(plan.loads);
   const Seeded seeded(plan, out);
   out.in_kernel = true;
-  const bool calls_first = !plan.kernel || !plan.number_regs.empty();
-  if (plan.kernel && calls_first)
+  if (plan.calls_first)
     run_with_numbers(r, out);
   else if (plan.kernel)
     r.run_kernel(out);
@@ -196,7 +196,7 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* fou
     r.run_calls();
   out.in_kernel = false;
   out.committed = true;
-  if (!calls_first) r.run_calls();
+  if (plan.kernel && !plan.calls_first) r.run_calls();
   r.steps.run(plan.steps);
   if (!plan.effects.empty()) r.steps.run_effects();
   if (plan.broken) {

@@ -126,6 +126,7 @@ class MemoRecorder {
       for (std::uint16_t r : op.alias->registers) fill(r);
     } else if (kind == GuardKind::SizeAssumption) {
       for (const SizeFact::Read& r : op.size->reads) fill(r.reg);
+      for (const std::uint16_t r : op.size->floats) fill(r);
       fill(op.size->actual.reg);
     } else if (kind == GuardKind::Aliasing) {
       fill(op.reg), fill(static_cast<std::uint16_t>(op.value));

@@ -40,6 +40,8 @@ std::string to_string(const SizeCondition& c) {
       return c.place + " == " + text(c.value);
     case SizeCondition::Form::Between:
       return range_text(text(c.value), c.range);
+    case SizeCondition::Form::Number:
+      return c.number->text;
     case SizeCondition::Form::Holds:
       break;
   }
@@ -80,6 +82,8 @@ void SizeAssumption::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
   const auto read = [&](const SizePlace& p, int symbol) {
     return SizeFact::Read{b.register_of(p.source), p.field, p.dim, symbol};
   };
+  if (g.sizes->number)
+    for (SourceRef s : g.sizes->number->floats) fact->floats.push_back(b.register_of(s));
   for (const auto& [symbol, place] : g.sizes->symbols) fact->reads.push_back(read(place, symbol));
   if (g.sizes->form == SizeCondition::Form::Equals) fact->actual = read(g.sizes->actual, -1);
   op.size = fact.get();
@@ -98,10 +102,26 @@ void SizeAssumption::explain_difference(const SizeFact& f, PyObject* const* regs
     places += (places.empty() ? "" : ", ") + place;
     why.actual += (why.actual.empty() ? "" : ", ") + now;
   };
+  for (const std::uint16_t reg : f.floats) {
+    const std::string& source = why.compiled->nodes[static_cast<std::size_t>(*node++)].name;
+    places += (places.empty() ? "" : ", ") + strip_local_scope(source);
+    why.actual += (why.actual.empty() ? "" : ", ") + constant_repr(regs[reg]);
+  }
   if (f.condition->form == SizeCondition::Form::Equals) add(f.actual);
   for (const SizeFact::Read& r : f.reads) add(r);
   why.place = places;
   why.expected = strip_local_scope(to_string(*f.condition));
+}
+
+bool SizeAssumption::number_holds(const SizeFact& f, PyObject* const* regs, std::span<const std::int64_t> known) {
+  const NumberTest& test = *f.condition->number;
+  std::vector<PyObject*> floats;
+  for (const std::uint16_t reg : f.floats) floats.push_back(regs[reg]);
+  const PyRef now = evaluate(*test.expression, floats, f.condition->env.get(), known);
+  if (!now || Py_TYPE(now.get()) != Py_TYPE(test.expected.get())) return false;
+  const int same = PyObject_RichCompareBool(now.get(), test.expected.get(), Py_EQ);
+  if (same < 0) PyErr_Clear();
+  return same == 1;
 }
 
 bool SizeAssumption::holds(const SizeFact& f, PyObject* const* regs) {
@@ -110,7 +130,7 @@ bool SizeAssumption::holds(const SizeFact& f, PyObject* const* regs) {
   // Only the symbols of the condition are filled; nothing reads the others, which may be many.
   std::int64_t few[kFew];
   static thread_local std::vector<std::int64_t> many;
-  const std::size_t count = c.env->symbols().size();
+  const std::size_t count = c.env ? c.env->symbols().size() : 0;
   if (count > std::max(kFew, many.size())) many.resize(count);
   std::int64_t* values = count > kFew ? many.data() : few;
   for (const SizeFact::Read& r : f.reads) {
@@ -128,6 +148,8 @@ bool SizeAssumption::holds(const SizeFact& f, PyObject* const* regs) {
         const std::int64_t v = c.env->evaluate(c.value, known);
         return c.range.lo <= v && v <= c.range.hi;
       }
+      case SizeCondition::Form::Number:
+        return number_holds(f, regs, known);
       case SizeCondition::Form::Holds:
         return holds_for(c.relation.relation, c.env->evaluate(c.relation.lhs, known),
                          c.env->evaluate(c.relation.rhs, known));

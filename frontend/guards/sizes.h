@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "frontend/guards/compiled_guards.h"
+#include "frontend/guards/numbers.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {
@@ -28,7 +30,8 @@ struct SizeCondition {
   enum class Form : std::uint8_t {
     Equals,   // the number at `actual` is `value`
     Between,  // `value` is in `range`
-    Holds     // `relation`
+    Holds,    // `relation`
+    Number    // `number`, which may have no symbols and no `env`
   };
   std::shared_ptr<ShapeEnv> env;
   std::vector<std::pair<int, SizePlace>> symbols;
@@ -37,6 +40,7 @@ struct SizeCondition {
   Size value;
   SizeRange range;
   SizeGuard relation{};
+  std::shared_ptr<const NumberTest> number;
   std::shared_ptr<const std::vector<std::string>> names;  // of all symbols; sources are gone when a text is wanted
   std::string place;                                      // name of `actual`
 };
@@ -53,6 +57,7 @@ struct SizeFact {
   std::shared_ptr<const SizeCondition> condition;
   std::vector<Read> reads;
   Read actual{};
+  std::vector<std::uint16_t> floats;  // registers of NumberTest::floats
 };
 
 namespace guards {
@@ -71,6 +76,7 @@ struct SizeAssumption {
  private:
   static void explain_difference(const SizeFact& f, PyObject* const* regs, Why& why);
   static bool holds(const SizeFact& f, PyObject* const* regs);
+  static bool number_holds(const SizeFact& f, PyObject* const* regs, std::span<const std::int64_t> known);
 };
 
 }  // namespace guards

@@ -8,6 +8,7 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/number_value.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor_subclass.h"
 
@@ -69,6 +70,8 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
     unmodelled(source->name, "object that is another one in most calls");
   if (PyLong_CheckExact(object) && source)
     if (ValueRef v = dynamic_int(*this, object, source)) return v;
+  if (PyFloat_CheckExact(object) && source)
+    if (ValueRef v = dynamic_float(*this, object, source)) return v;
   if (PyUnicode_CheckExact(object) && !ready_text(object)) throw PythonError{};
   if (is_constant_object(object)) return source ? wrap_constant(*this, object, source) : constant(object);
   if (ValueRef made = prototypes.value_of(object)) return made;

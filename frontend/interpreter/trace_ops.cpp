@@ -274,14 +274,14 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   const bool has_key = setitem || public_name == "getitem";
   if (has_key) {
     std::vector<Arg> key{n.args.at(1)};
-    if (numbers_as_sizes(*this, key, n.kwargs)) n.args[1] = key[0];
+    if (settle_numbers(*this, key, n.kwargs)) n.args[1] = key[0];
   }
   const auto bound = [&] {
     try {
       return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
     } catch (const OpError& e) {
       if (e.kind != ErrorKind::Type) throw;
-      if (numbers_as_sizes(*this, n.args, n.kwargs)) return md::bind(forms, n.args, n.kwargs);
+      if (settle_numbers(*this, n.args, n.kwargs)) return md::bind(forms, n.args, n.kwargs);
       graph_break<GB0112>(call_target(n), std::string(e.what()));
     }
   };

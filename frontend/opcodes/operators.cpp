@@ -1,7 +1,7 @@
 // Unary, binary, comparison, identity, membership, subscripts.
 #include "frontend/opcodes/family.h"
 #include "frontend/values/builtin_bases.h"
-#include "frontend/values/number_value.h"
+#include "frontend/values/number_functions.h"
 #include "frontend/values/objects.h"
 
 namespace md {

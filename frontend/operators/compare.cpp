@@ -10,7 +10,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/iterators.h"
-#include "frontend/values/number_value.h"
+#include "frontend/values/number_functions.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
@@ -82,11 +82,7 @@ ValueRef tensors(Comparison& c) {
   return c.t.call_operator(kNames[c.op], CallArgs{{c.a, c.b}, {}});
 }
 
-ValueRef drawn_numbers(Comparison& c) {
-  if (!c.either(ValueKind::Number)) return {};
-  static constexpr const char* kOperators[] = {"lt", "le", "eq", "ne", "gt", "ge"};
-  return number_operator(c.t, kOperators[c.op], {c.a, c.b});
-}
+ValueRef numbers(Comparison& c) { return number_compare(c.t, c.a, c.b, c.op); }
 
 ValueRef sizes(Comparison& c) { return size_compare(c.t, c.a, c.b, c.op); }
 
@@ -195,7 +191,7 @@ ValueRef ordered_sequences(Comparison& c) {
   return c.t.compare(length(*p), length(*q), c.op);
 }
 
-constexpr ComparisonRow kComparisonRows[] = {arrays,         library_objects, objects,          tensors, drawn_numbers,
+constexpr ComparisonRow kComparisonRows[] = {arrays,         library_objects, objects,          tensors, numbers,
                                              sizes,          constants,       slices,           views,   sets,
                                              opaque_objects, equality,        ordered_sequences};
 

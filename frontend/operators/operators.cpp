@@ -12,7 +12,7 @@
 #include "frontend/values/deque.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
-#include "frontend/values/number_value.h"
+#include "frontend/values/number_functions.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
@@ -248,6 +248,18 @@ ValueRef numbers(Operation& o) {
                          {o.a, o.b});
 }
 
+// Sizes and floats, and sizes where the result is a float.
+ValueRef floats_of_sizes(Operation& o) {
+  const auto is_number = [](const ValueRef& v) {
+    return v->kind == ValueKind::Size ||
+           (v->kind == ValueKind::Constant && (PyFloat_CheckExact(v->real.get()) || PyLong_CheckExact(v->real.get())));
+  };
+  if (!o.either(ValueKind::Size) || !is_number(o.a) || !is_number(o.b)) return {};
+  const std::string name = o.row().name;
+  const bool floats = o.a->python_type() == &PyFloat_Type || o.b->python_type() == &PyFloat_Type;
+  return floats || name == "truediv" || name == "pow" ? number_operator(o.t, name, {o.a, o.b}) : ValueRef();
+}
+
 ValueRef sequences(Operation& o) { return sequence_op(o.t, o.a, o.b, o.op(), o.inplace()); }
 
 // | & - ^ of sets.
@@ -313,8 +325,8 @@ ValueRef constants(Operation& o) {
 
 ValueRef library_objects(Operation& o) { return library_operator(o.t, o.a, o.b, o.row().dunder, o.inplace()); }
 
-constexpr OperatorRow kOperatorRows[] = {arrays, objects, tensors, numbers,   sizes,          sequences,
-                                         sets,   views,   dicts,   constants, library_objects};
+constexpr OperatorRow kOperatorRows[] = {arrays,    objects, tensors, numbers, sizes,     floats_of_sizes,
+                                         sequences, sets,    views,   dicts,   constants, library_objects};
 
 }  // namespace
 
@@ -334,7 +346,7 @@ ValueRef Tracer::binary_op(const ValueRef& ra, const ValueRef& rb, int number) {
 ValueRef Tracer::unary_op(const ValueRef& raw, int op) {
   Tracer& t = *this;
   ValueRef v = t.realize(raw);
-  if (auto* n = as<NumberValue>(v); n && n->drawn) {
+  if (auto* n = as<NumberValue>(v); n && n->of_plan && (n->drawn || op != kUnaryNot)) {
     static const char* const of_numbers[] = {"pos", "neg", "invert"};
     if (op == kUnaryNot) break_on_drawn("not_", {v});
     if (ValueRef r = number_operator(t, of_numbers[op], {v})) return r;

@@ -93,6 +93,7 @@ struct EntryPlan {
   // Inputs that are numbers which `calls` give, and where they are (values/number_value.h).
   std::vector<std::pair<SourceRef, Reg>> numbers;
   std::vector<Reg> number_regs;      // of each input, or -1; empty: there are none
+  bool calls_first = false;          // `calls` come before the graph: it needs their numbers, or they may fail
   std::shared_ptr<ShapeEnv> shapes;  // of the sizes that steps evaluate; null: none
   std::vector<std::pair<int, SizePlace>> symbols;
   struct OutputSymbol {

@@ -2,6 +2,8 @@
 #include "frontend/trace/dynamic_sizes.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <set>
 
 #include "frontend/guards/attributes.h"
@@ -169,6 +171,54 @@ std::optional<Size> int_symbol(Tracer& t, PyObject* value, SourceRef source) {
   t.sizes.inputs.push_back({place, s, t.user_frame()});
   t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(&PyLong_Type)));
   return s;
+}
+
+namespace {
+
+bool may_hold_numbers(SourceKind k) {
+  switch (k) {
+    case SourceKind::Local:
+    case SourceKind::CellContents:
+    case SourceKind::Global:
+    case SourceKind::ModuleGlobal:
+    case SourceKind::Attr:
+    case SourceKind::InstanceDict:
+    case SourceKind::ListItem:
+    case SourceKind::DictItem:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool is_dynamic_float(Tracer& t, double value, SourceRef source) {
+  if (t.config.specialize_float || !t.config.dynamic_shapes || !std::isfinite(value) || t.graphs.on_fakes) return false;
+  if (!may_hold_numbers(source->kind)) return false;
+  if (all_dynamic(t)) return true;
+  return learns(t) && observe(*t.sizes.observed, source->name, kObservedFloat, {std::bit_cast<std::int64_t>(value)})[0];
+}
+
+void assume_number(Tracer& t, std::shared_ptr<const NumberTest> test) {
+  for (const Guard& g : t.recorder.guards.guards())
+    if (g.sizes && g.sizes->number && g.sizes->number->text == test->text) return;
+  Guard g{GuardKind::SizeAssumption};
+  g.others.assign(test->floats.begin(), test->floats.end());
+  std::set<int> used;
+  for (Size s : test->sizes) for_each_symbol(s, [&](int i) { used.insert(i); });
+  SizeCondition c;
+  for (int i : used) {
+    c.symbols.emplace_back(i, t.sizes.places.at(static_cast<std::size_t>(i)));
+    g.others.push_back(c.symbols.back().second.source);
+  }
+  c.form = SizeCondition::Form::Number;
+  c.env = t.sizes.env;
+  c.number = std::move(test);
+  g.source = g.others.front();
+  g.where = t.user_frame();
+  g.sizes = std::make_shared<const SizeCondition>(std::move(c));
+  t.recorder.guards.add(std::move(g));
 }
 
 // --- arguments of ops -------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ struct ObservedInput {
   std::vector<std::int64_t> numbers;  // an int: one; a tensor: its sizes, then its strides
   std::vector<bool> changes;
 };
-inline constexpr int kObservedInt = -1;
+inline constexpr int kObservedInt = -1, kObservedFloat = -2;
 using ObservedInputs = std::map<std::pair<std::string, int>, ObservedInput>;  // by name and rank
 
 // The numbers of a tensor that are observed.
@@ -30,6 +30,10 @@ const std::vector<bool>& observe(ObservedInputs& inputs, const std::string& name
 TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source);
 // A symbol for an int that is dynamic; none: it is a constant of the trace.
 std::optional<Size> int_symbol(Tracer& t, PyObject* value, SourceRef source);
+// The float there is another one in other calls: it is no constant of the trace.
+bool is_dynamic_float(Tracer& t, double value, SourceRef source);
+// The assumption that an expression of numbers of inputs is what it was.
+void assume_number(Tracer& t, std::shared_ptr<const NumberTest> test);
 // Of a call's symbolic arguments only those stay symbols whose value decides no layout: operands of arithmetic, sizes
 // of results and bounds of slices, which are settled first. True: something in `args` or `kwargs` is another size now.
 bool settle_arguments(const Op& op, const BoundArgs& bound, std::vector<Arg>& args, KwArgs& kwargs);

@@ -28,6 +28,7 @@ struct TraceConfig {
   bool automatic_dynamic_shapes = true;
   bool assume_static_by_default = true;
   bool specialize_int = false;
+  bool specialize_float = false;
   bool only_allow_pt2_compliant_ops = false;
   PyRef reorderable_logging_functions, ignore_logger_methods;  // sets
   int break_every = 0;                                         // for tests: a break at every n-th place that can resume

@@ -32,6 +32,7 @@ struct TracedSizes {
   std::vector<SizePlace> places;          // by symbol
   std::map<int, UnbackedPlace> unbacked;  // by symbol
   std::vector<InputSize> inputs;          // symbolic numbers of inputs
+  bool has_numbers = false;               // floats that are no constants, or made of sizes
   // The comparison of sizes made last.
   struct Test {
     const void* body = nullptr;

@@ -55,6 +55,7 @@ constexpr const char* kOpenBelow[] = {
     "minidynamo._transforms", "minidynamo.amp.",        "minidynamo.cpu.amp"};
 constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo._limits",
+                                 "minidynamo._symbolic_numbers",
                                  "minidynamo.autograd.function",
                                  "minidynamo.autograd.in_mode",
                                  "minidynamo.autograd.forward_ad",

@@ -1,12 +1,8 @@
-// Numbers the plan computes: what is known of their types, how they become inputs of the graph and steps of the plan.
+// Numbers the plan computes: how they become inputs of the graph, steps of the plan, and assumptions.
 #include "frontend/values/number_value.h"
 
 #include <algorithm>
-#include <span>
-#include <string_view>
 
-#include "frontend/cpython/import_module.h"
-#include "frontend/cpython/object_attr.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -14,6 +10,7 @@
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/number_functions.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
@@ -21,14 +18,83 @@
 
 namespace md {
 
+namespace {
+
+// Turns a value into an expression of inputs, and its text.
+struct ExprBuilder {
+  NumberTest& test;
+
+  std::string float_at(NumberExpr& e, SourceRef source) {
+    const auto at = std::ranges::find(test.floats, source);
+    e.place = static_cast<int>(at - test.floats.begin());
+    if (at == test.floats.end()) test.floats.push_back(source);
+    return source->name;
+  }
+
+  std::string build(NumberExpr& e, const ValueRef& v) {
+    if (auto* size = as<SizeValue>(v)) {
+      e.size = size->size;
+      test.sizes.push_back(size->size);
+      return to_string(size->size);
+    }
+    auto* n = as<NumberValue>(v);
+    if (!n) {
+      e.constant = v->real;
+      return constant_repr(v->real.get());
+    }
+    if (n->source) return float_at(e, n->source);
+    e.function = n->function;
+    std::string text;
+    for (auto& operand : n->operands) {
+      auto part = std::make_shared<NumberExpr>();
+      text += (text.empty() ? "" : ", ") + build(*part, operand);
+      e.operands.push_back(std::move(part));
+    }
+    return name_of_function(n->function.get()) + "(" + text + ")";
+  }
+};
+
+// From here on the number is `expected`, in this trace and by a guard.
+void assume(const NumberValue& n, const PyRef& expected) {
+  Tracer& t = *n.tracer;
+  if (n.source) return t.guard(GuardKind::EqualsMatch, n.source, expected);
+  auto test = std::make_shared<NumberTest>();
+  auto expression = std::make_shared<NumberExpr>();
+  ExprBuilder builder{*test};
+  test->text =
+      builder.build(*expression, ValueRef(const_cast<NumberValue*>(&n))) + " == " + constant_repr(expected.get());
+  test->expression = std::move(expression);
+  test->expected = expected;
+  if (test->floats.empty() && test->sizes.empty()) return;
+  assume_number(t, std::move(test));
+}
+
+}  // namespace
+
 std::string NumberValue::print() const { return drawn ? "UnspecializedPythonVariable()" : "SymNodeVariable()"; }
 
 PyRef NumberValue::as_constant() const {
   if (drawn) graph_break<GB0178>(std::string("<built-in function index>"), "[" + print() + "]");
-  throw DataDependent(DataDependent::What::Element, "arithmetic on a float that is read from a tensor");
+  if (!hint) throw DataDependent(DataDependent::What::Element, "arithmetic on a float that is read from a tensor");
+  assume(*this, hint);
+  return hint;
 }
 
-bool NumberValue::truth(Tracer&) { graph_break<GB0170>(print()); }
+bool NumberValue::truth(Tracer&) {
+  if (!hint) graph_break<GB0170>(print());
+  const int truth = PyObject_IsTrue(hint.get());
+  if (truth < 0) throw PythonError{};
+  if (type == &PyBool_Type) {
+    assume(*this, hint);
+  } else {
+    const PyRef answer = PyRef::borrow(truth ? Py_True : Py_False);
+    const auto asked =
+        make_ref<NumberValue>(&PyBool_Type, operator_function("truth"), std::vector<ValueRef>{ValueRef(this)});
+    asked->tracer = tracer;
+    assume(*asked, answer);
+  }
+  return truth != 0;
+}
 
 Reg NumberValue::rebuild(PlanBuilder& b) {
   if (!of_plan) {
@@ -40,6 +106,8 @@ Reg NumberValue::rebuild(PlanBuilder& b) {
     return b.step(std::move(read));
   }
   if (call) throw InternalError("a drawn number was not planned");
+  if (source) return b.load_source(source);
+  b.plan.calls_first = true;  // it may fail
   PlanStep s{StepOp::Call};
   s.a = b.load_constant(function);
   for (auto& v : operands) s.regs.push_back(b.rebuild(v));
@@ -56,7 +124,6 @@ NumberValue* plan_number(const ValueRef& raw) {
 }
 
 // --- the graph
-// --------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -66,15 +133,24 @@ DType dtype_of_number(const NumberValue& n) {
 
 }  // namespace
 
+// One input for all values of one place.
+static NumberValue* same_input(const Tracer& t, const NumberValue& n) {
+  for (auto& v : t.effects.deferred)
+    if (auto* other = as<NumberValue>(v); other && n.source && other->source == n.source) return other;
+  return nullptr;
+}
+
 Node* graph_number(Tracer& t, NumberValue& n) {
   if (n.node) return n.node;
+  if (NumberValue* known = same_input(t, n)) return n.node = known->node;
   // No guard looks at its place, which is there for its name. A float is no memory that others could share.
   PyRef token = checked(PyFloat_FromDouble(1.0));
   const auto numbers = std::ranges::count_if(t.effects.deferred, [](auto& v) { return v->kind == ValueKind::Number; });
-  const std::string name = "random_value_" + std::to_string(numbers);
-  const SourceRef place = t.recorder.sources.constant(token.get(), name);
+  const std::string kind = n.call ? "random_value_" : "number_";
+  const SourceRef place =
+      t.recorder.sources.constant(token.get(), n.source ? n.source->name : kind + std::to_string(numbers));
   const DType dtype = dtype_of_number(n);
-  TensorRef example = tensor_from_data(token.get(), &dtype);
+  TensorRef example = tensor_from_data(n.hint ? n.hint.get() : token.get(), &dtype);
   example->wrapped_number = true;
   n.input = t.recorder.sources.child(place, SourceKind::ArrayTensor);
   const ValueRef input = t.input_tensor(wrap_tensor(std::move(example)).get(), n.input);
@@ -82,45 +158,63 @@ Node* graph_number(Tracer& t, NumberValue& n) {
   return n.node = as<TensorValue>(input)->node;
 }
 
+ValueRef dynamic_float(Tracer& t, PyObject* value, SourceRef source) {
+  if (!is_dynamic_float(t, PyFloat_AS_DOUBLE(value), source)) return {};
+  t.sizes.has_numbers = true;
+  t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(&PyFloat_Type)));
+  auto made = make_ref<NumberValue>(t, source, PyRef::borrow(value));
+  made->real = made->hint;
+  return made;
+}
+
 void plan_graph_numbers(PlanBuilder& b) {
   for (auto& v : b.tracer.effects.deferred)
-    if (auto* n = as<NumberValue>(v)) b.plan.numbers.emplace_back(n->input, b.rebuild(v));
+    if (auto* n = as<NumberValue>(v)) {
+      b.plan.numbers.emplace_back(n->input, b.rebuild(v));
+      b.plan.calls_first = b.plan.calls_first || !n->source;
+    }
 }
 
 namespace {
 
-bool is_int_input(const Node* n) {
-  return n->kind == NodeKind::Placeholder && n->type().wrapped_number && n->type().dtype == DType::Int64;
+NumberValue* number_of_node(const Tracer& t, const Node* node) {
+  for (auto& v : t.effects.deferred)
+    if (auto* n = as<NumberValue>(v); n && n->node == node) return n;
+  return nullptr;
 }
 
-bool read_as_size(Tracer& t, Arg& a) {
+bool settle_number(Tracer& t, Arg& a) {
   if (auto* l = std::get_if<ListArg>(&a.v)) {
     bool any = false;
-    for (Arg& x : l->items) any |= read_as_size(t, x);
+    for (Arg& x : l->items) any |= settle_number(t, x);
     return any;
   }
   if (auto* s = std::get_if<SliceArg>(&a.v)) {
     auto parts = std::make_shared<std::vector<Arg>>(*s->parts);
     bool any = false;
-    for (Arg& x : *parts) any |= read_as_size(t, x);
+    for (Arg& x : *parts) any |= settle_number(t, x);
     s->parts = std::move(parts);
     return any;
   }
   Node* const* n = std::get_if<Node*>(&a.v);
-  if (!n || !is_int_input(*n)) return false;
+  if (!n || (*n)->kind != NodeKind::Placeholder || !(*n)->type().wrapped_number) return false;
+  if (NumberValue* known = number_of_node(t, *n); known && known->hint) {
+    a = to_arg(known->as_constant().get());
+    return true;
+  }
   const ValueRef number = t.tensor_value(*n);
   Size read;
-  if (!as_size(item_of(t, *as<TensorValue>(number)), read)) return false;
+  if ((*n)->type().dtype != DType::Int64 || !as_size(item_of(t, *as<TensorValue>(number)), read)) return false;
   a = read;
   return true;
 }
 
 }  // namespace
 
-bool numbers_as_sizes(Tracer& t, std::vector<Arg>& args, KwArgs& kwargs) {
+bool settle_numbers(Tracer& t, std::vector<Arg>& args, KwArgs& kwargs) {
   bool any = false;
-  for (Arg& a : args) any |= read_as_size(t, a);
-  for (auto& [name, a] : kwargs) any |= read_as_size(t, a);
+  for (Arg& a : args) any |= settle_number(t, a);
+  for (auto& [name, a] : kwargs) any |= settle_number(t, a);
   return any;
 }
 
@@ -178,103 +272,6 @@ ValueRef tensor_of_numbers(Tracer& t, const CallArgs& args) {
     if (!wanted || !as_dtype(wanted.get(), dtype)) return {};
   }
   return stacked(t, args.positional[0], t.constant(dtype_object(dtype)));
-}
-
-// --- functions
-// --------------------------------------------------------------------------------------------------------
-
-namespace {
-
-bool is_one_of_names(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-constexpr std::string_view kTests[] = {"lt", "le", "eq", "ne", "gt", "ge"};
-constexpr std::string_view kSameType[] = {"add", "sub", "mul", "floordiv", "mod", "neg", "pos", "abs", "max", "min"};
-constexpr std::string_view kBits[] = {"and_", "or_", "xor", "lshift", "rshift", "invert"};
-// Drawn numbers go through these; everything else breaks the graph, as the registry has it.
-constexpr std::string_view kKept[] = {"abs", "max", "min", "float", "int", "bool"};
-
-PyTypeObject* type_of_operand(const ValueRef& v) {
-  PyTypeObject* type = v->python_type();
-  return type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type ? type : nullptr;
-}
-
-// The exact type of what the function gives for numbers of these types; null: that depends on their values.
-PyTypeObject* type_of_result(std::string_view name, const std::vector<ValueRef>& operands) {
-  bool floats = false, all_alike = true;
-  for (auto& v : operands) {
-    PyTypeObject* const type = type_of_operand(v);
-    if (!type) return nullptr;
-    floats = floats || type == &PyFloat_Type;
-    all_alike = all_alike && type == type_of_operand(operands[0]);
-  }
-  const std::size_t n = operands.size();
-  if (is_one_of_names(kTests, name)) return n == 2 ? &PyBool_Type : nullptr;
-  if (name == "float") return n == 1 ? &PyFloat_Type : nullptr;
-  if (name == "int") return n == 1 ? &PyLong_Type : nullptr;
-  if (name == "bool") return n == 1 ? &PyBool_Type : nullptr;
-  if (name == "truediv") return n == 2 ? &PyFloat_Type : nullptr;
-  if (name == "max" || name == "min") return n >= 2 && all_alike ? type_of_operand(operands[0]) : nullptr;
-  if (is_one_of_names(kSameType, name)) return floats ? &PyFloat_Type : &PyLong_Type;
-  if (is_one_of_names(kBits, name))
-    return floats || type_of_operand(operands[0]) == &PyBool_Type ? nullptr : &PyLong_Type;
-  return nullptr;
-}
-
-PyRef operator_function(const std::string& name) {
-  return checked(PyObject_GetAttrString(checked(import_module("operator")).get(), name.c_str()));
-}
-
-}  // namespace
-
-void break_on_drawn(const std::string& name, const std::vector<ValueRef>& operands) {
-  graph_break<GB0213>("BuiltinVariable(" + name + ")", print_list(operands), std::string("{}"));
-}
-
-ValueRef number_operator(Tracer& t, const std::string& name, const std::vector<ValueRef>& operands) {
-  const auto drawn = [](const ValueRef& v) { return plan_number(v) && plan_number(v)->drawn; };
-  if (!std::ranges::any_of(operands, drawn)) return {};
-  PyTypeObject* const type = type_of_result(name, operands);
-  const bool compares = is_one_of_names(kTests, name);
-  if (compares && !type) return {};
-  if (!compares && !t.config.trace_more) break_on_drawn(name, operands);
-  if (!type) return {};
-  auto made = make_ref<NumberValue>(type, operator_function(name), operands);
-  made->drawn = true;
-  return made;
-}
-
-ValueRef call_on_numbers(Tracer& t, PyObject* function, const CallArgs& args) {
-  if (std::ranges::none_of(args.positional, [](const ValueRef& v) { return plan_number(v); })) return {};
-  std::vector<ValueRef> operands;
-  for (auto& a : args.positional) operands.push_back(t.realize(a));
-  const PyRef found = PyRef::steal(PyObject_GetAttrString(function, "__name__"));
-  const PyRef owner = PyRef::steal(PyObject_GetAttrString(function, "__module__"));
-  clear_answer();
-  if (!found || !owner || !PyUnicode_Check(found.get()) || !PyUnicode_Check(owner.get())) return {};
-  const std::string name = text_of(found.get()), module = text_of(owner.get());
-  if (module == "_operator" && args.keywords.empty() && name != "truth") {
-    static constexpr std::string_view kBinary[] = {"truediv", "pow"};
-    if (is_one_of_names(kTests, name) || is_one_of_names(kSameType, name) || is_one_of_names(kBits, name) ||
-        is_one_of_names(kBinary, name))
-      return number_operator(t, name, operands);
-  }
-  if (module != "builtins" && module != "math" && module != "_operator") return {};
-  static constexpr std::string_view kLook[] = {"isinstance", "type",  "id",     "print", "callable", "hasattr",
-                                               "getattr",    "tuple", "list",   "iter",  "len",      "sum",
-                                               "any",        "all",   "sorted", "zip",   "map",      "filter",
-                                               "enumerate",  "super", "set",    "dict",  "slice"};
-  if (is_one_of_names(kLook, name)) return {};
-  PyTypeObject* const type = args.keywords.empty() ? type_of_result(name, operands) : nullptr;
-  if (!type || !(t.config.trace_more || is_one_of_names(kKept, name))) {
-    const bool mixed = (name == "max" || name == "min");
-    if (mixed) return {};
-    graph_break<GB0178>(repr_of(function), print_list(operands));
-  }
-  auto made = make_ref<NumberValue>(type, PyRef::borrow(function), std::move(operands));
-  made->drawn = true;
-  return made;
 }
 
 }  // namespace md

@@ -14,6 +14,10 @@ struct NumberValue final : Value {
   // What `function` of these numbers gives, of this exact type: float, int or bool.
   NumberValue(PyTypeObject* type, PyRef function, std::vector<ValueRef> operands)
       : Value(kKind), type(type), of_plan(true), function(std::move(function)), operands(std::move(operands)) {}
+  // The float at `place`, which may be another one in other calls.
+  NumberValue(Tracer& t, SourceRef place, PyRef now) : Value(kKind), of_plan(true), hint(std::move(now)), tracer(&t) {
+    source = place;
+  }
   // A number drawn by `call`.
   NumberValue(PyTypeObject* type, Value* call) : Value(kKind), type(type), of_plan(true), drawn(true), call(call) {}
 
@@ -30,25 +34,23 @@ struct NumberValue final : Value {
   PyRef function;
   std::vector<ValueRef> operands;
   Value* call = nullptr;      // which keeps this value
+  PyRef hint;                 // the number while tracing; null: of a drawn one
+  Tracer* tracer = nullptr;   // where there is a hint
   SourceRef input = nullptr;  // of the graph, once there is a node
 };
 
+// A float of an input that is no constant of the trace; null: it is one.
+ValueRef dynamic_float(Tracer& t, PyObject* value, SourceRef source);
 // `v`, looked at or not, as a number of the plan; null: it is none.
 NumberValue* plan_number(const ValueRef& v);
 // The number in the graph: an input, if the plan computes it.
 Node* graph_number(Tracer& t, NumberValue& n);
-// function(args...) where a number of the plan is among the arguments: one more of them. Breaks the graph where drawn
-// numbers do not go through such a function. Null: no such number, or nothing is known of the function.
-ValueRef call_on_numbers(Tracer& t, PyObject* function, const CallArgs& args);
-// The same for the operator `name` of module operator.
-ValueRef number_operator(Tracer& t, const std::string& name, const std::vector<ValueRef>& operands);
 // A tensor of numbers, in lists or not, some of which are numbers of the plan; null: none of them is, or something is
 // none.
 ValueRef tensor_of_numbers(Tracer& t, const CallArgs& args);
-// Ints of the plan among the arguments as sizes and positions that the graph finds out. False: there are none.
-bool numbers_as_sizes(Tracer& t, std::vector<Arg>& args, KwArgs& kwargs);
-// Breaks the graph where a drawn number is asked for by an operator of Python's.
-void break_on_drawn(const std::string& name, const std::vector<ValueRef>& operands);
+// Numbers of the plan among the arguments where the op takes none of the graph: what is known while tracing becomes a
+// constant, a drawn int a size or position that the graph finds out. False: there are none.
+bool settle_numbers(Tracer& t, std::vector<Arg>& args, KwArgs& kwargs);
 // Notes which registers of the plan hold the numbers the graph takes.
 void plan_graph_numbers(PlanBuilder& b);
 

@@ -20,6 +20,7 @@
 #include "frontend/values/deferred_calls.h"
 #include "frontend/values/known_items.h"
 #include "frontend/values/module_breaks.h"
+#include "frontend/values/number_functions.h"
 #include "frontend/values/number_value.h"
 #include "frontend/values/object_slots.h"
 #include "frontend/values/objects.h"
@@ -343,6 +344,7 @@ struct BuiltinCall {
 // Null: the rule leaves the call to Python, if its arguments are constants.
 ValueRef by_rule(BuiltinCall& c, const BuiltinRow& row) {
   if (row.realize) c.realize();
+  if (ValueRef r = call_on_numbers(c.t, c.function(), c.args)) return r;
   const CallArgs given = c.args;
   try {
     return row.rule(c.t, c.args);

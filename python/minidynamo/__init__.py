@@ -28,6 +28,17 @@ from ._checks import _check as _check
 from ._checks import _check_is_size as _check_is_size
 from ._limits import finfo as finfo
 from ._limits import iinfo as iinfo
+from ._symbolic_numbers import _sym_log2 as _sym_log2
+from ._symbolic_numbers import _sym_sqrt as _sym_sqrt
+from ._symbolic_numbers import sym_float as sym_float
+from ._symbolic_numbers import sym_fresh_size as sym_fresh_size
+from ._symbolic_numbers import sym_int as sym_int
+from ._symbolic_numbers import sym_ite as sym_ite
+from ._symbolic_numbers import sym_max as sym_max
+from ._symbolic_numbers import sym_min as sym_min
+from ._symbolic_numbers import sym_not as sym_not
+from ._symbolic_numbers import sym_sqrt as sym_sqrt
+from ._symbolic_numbers import sym_sum as sym_sum
 from .autograd.grad_mode import enable_grad as enable_grad
 from .autograd.grad_mode import inference_mode as inference_mode
 from .autograd.grad_mode import no_grad as no_grad

@@ -161,7 +161,6 @@ NO_EFFECT = {
     "rewrite_assert_with_torch_assert": "an assert on a tensor is always part of the graph, or breaks it",
     "run_gc_after_compile": "compiling never starts a garbage collection",
     "skip_nnmodule_hook_guards": "hooks of modules are always guarded",
-    "specialize_float": "floats are always constants that are guarded",
     "use_numpy_random_stream": "NumPy's random functions always run as NumPy",
     "allow_ignore_mark_dynamic": "a mark that does not hold is always an error",
     "enable_cpp_guard_manager": "guards are always native code",
