@@ -79,7 +79,7 @@ def test_limit_of_a_method_of_many_instances(three, warned):
             def __init__(self, k):
                 self.k = k
 
-            @torch.compile(backend=backend)
+            @torch.compile(backend=backend, dynamic=False)
             def run(self, x):
                 return x * self.k
 
@@ -94,7 +94,7 @@ def test_limit_of_a_method_of_many_instances(three, warned):
 
 def test_limit_of_bound_methods_compiled_one_by_one(three, warned):
     def calls(backend):
-        compiled = [torch.compile(Scaled(float(k)).run, backend=backend) for k in range(6)]
+        compiled = [torch.compile(Scaled(float(k)).run, backend=backend, dynamic=False) for k in range(6)]
         for _ in range(2):
             for k, run in enumerate(compiled):
                 assert run(ONE).tolist() == [k] * 2

@@ -274,5 +274,7 @@ def _constant_hint(number, old, new, dynamic):
     if _COMPLEX.match(old) or _COMPLEX.match(new):
         return "a complex number is a constant of the code: pass it as a tensor"
     if _FLOAT.match(old) and _FLOAT.match(new):
-        return "a number with a fraction is a constant of the code: pass it as a tensor"
+        if dynamic == 0 or not config.dynamic_shapes or config.specialize_float:
+            return "a number with a fraction is a constant of the code: pass it as a tensor"
+        return "a number that changes becomes an input where operations take one; passed as a tensor it always is"
     return _EACH
