@@ -119,8 +119,9 @@ bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
   auto* x = as<ExceptionValue>(e.exception);
   const Instruction& raising = frame().instruction();
   bool again = raises_again(raising);
-  if (x && uncaught() && (x->raised_at.empty() || raising.op == Opcode::RAISE_VARARGS))
-    x->raised_at = placed_frames(*this);
+  // Of a failed assertion also where a `with` or `finally` sees it pass.
+  const bool told = x && (uncaught() || x->type == reinterpret_cast<PyTypeObject*>(PyExc_AssertionError));
+  if (told && (x->raised_at.empty() || raising.op == Opcode::RAISE_VARARGS)) x->raised_at = placed_frames(*this);
   if (x && !again && (!x->context || raising.op == Opcode::RAISE_VARARGS)) set_context(*x, handled_exception());
   for (; stack.frames.size() > floor; again = false) {
     SymbolicFrame& f = *stack.frames.back();

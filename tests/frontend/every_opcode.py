@@ -327,7 +327,7 @@ ENDING = [
     (class_statement, ("LOAD_BUILD_CLASS",), {"GB0075"}),
     (forgotten, ("DELETE_GLOBAL",), {"GB0082"}),
     (grouped, ("CHECK_EG_MATCH", "PREP_RERAISE_STAR"), {"GB0082"}),
-    (asynchronous, (*ASYNC, "CLEANUP_THROW"), {"GB0147"}),
+    (asynchronous, (*ASYNC, "CLEANUP_THROW"), {"GB0082"}),
     (module, (*NAMES, "LOAD_LOCALS"), {"GB0059"}),
 ]
 if sys.version_info >= (3, 12):

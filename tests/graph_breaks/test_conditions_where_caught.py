@@ -160,6 +160,15 @@ def test_handlers_are_traced_with_trace_more(function):
         assert torch.equal(torch.compile(function, fullgraph=True)(*vector()), function(*vector()))
 
 
+def asserted_below_no_grad(x):
+    def need(d):
+        assert "k" in d and d["k"] > 3
+
+    with torch.no_grad():
+        need({"k": 1})
+    return x
+
+
 def deleted_again():
     held = Plain()
 
@@ -204,6 +213,7 @@ ROWS = [
     ("GB0007", lambda x: x + (__import__("math") is not None)),
     ("GB0010", deleted_again()),
     ("GB0033", lambda x: x + torch.ops.aten.equal(x, x)),
+    ("GB0034", asserted_below_no_grad),
     ("GB0055", lambda x: torch.stack((x, Holder(1)))),
     ("GB0055", lambda x: x + Holder(1)),
     ("GB0055", lambda x: Holder(1) * x),
