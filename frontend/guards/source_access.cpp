@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "frontend/cpython/call_cache.h"
+#include "frontend/cpython/held_mapping.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/tensors/gradients.h"
@@ -123,8 +124,8 @@ PyObject* function_field(const PyFunctionObject& f, std::string_view name) {
   return nullptr;
 }
 
-// What a mutable class, a static method, a function and a cache of calls keep in their structs, and the dictionary that
-// a namespace of the library always has.
+// What a mutable class, a static method, a view of a dictionary, a function and a cache of calls keep in their structs,
+// and the dictionary that a namespace of the library always has.
 PyObject* field(PyObject* o, PyObject* key) {
   const std::string_view name = utf8_of(key);
   if (name == "__dict__") {
@@ -137,6 +138,8 @@ PyObject* field(PyObject* o, PyObject* key) {
     PyObject* const* const place = class_field(o, key);
     return place ? *place : nullptr;
   }
+  for (PyTypeObject* view : {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type})
+    if (Py_IS_TYPE(o, view)) return name == "mapping" ? held_mapping(o) : nullptr;  // the dictionary itself
   if (PyFunction_Check(o)) return function_field(*reinterpret_cast<PyFunctionObject*>(o), name);
   if (!is_call_cache(o)) return name == "result" ? cached_result(o) : nullptr;
   return name == "cache" ? cached_results(o) : name == "__wrapped__" ? cached_function(o) : nullptr;

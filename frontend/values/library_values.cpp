@@ -1,6 +1,9 @@
 // Makes and wraps objects of C classes that hold values or a dictionary and never change.
 #include "frontend/values/library_values.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "frontend/cpython/held_mapping.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/tensors/constant_object.h"
@@ -69,6 +72,23 @@ ValueRef wrap_mapping_proxy(Tracer& t, PyObject* proxy, SourceRef s) {
   auto* dict = as<DictValue>(t.wrap(held, t.recorder.sources.constant(held, s->name + ".mapping")));
   if (!dict) unmodelled(s->name, "view of a mapping that is no dictionary");
   return make_ref<DictViewValue>(Ref<DictValue>(dict), ViewKind::Proxy);
+}
+
+ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s) {
+  const PyTypeObject* const views[] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
+  if (std::ranges::find(views, Py_TYPE(view)) == std::end(views)) return {};
+  PyObject* const held = held_mapping(view);
+  if (!held || !(PyDict_CheckExact(held) || PyODict_CheckExact(held))) return {};
+  const ViewKind which = Py_TYPE(view) == &PyDictKeys_Type     ? ViewKind::Keys
+                         : Py_TYPE(view) == &PyDictValues_Type ? ViewKind::Values
+                                                               : ViewKind::Items;
+  t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(view))));
+  const PyRef name = checked(PyUnicode_InternFromString("mapping"));
+  auto* dict = as<DictValue>(t.wrap(held, t.recorder.sources.child(s, SourceKind::Field, name.get())));
+  if (!dict) unmodelled(s->name, "view of a mapping that is no dictionary");
+  auto v = make_ref<DictViewValue>(Ref<DictValue>(dict), which);
+  v->source = s;
+  return v;
 }
 
 }  // namespace md

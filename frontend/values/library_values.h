@@ -10,5 +10,7 @@ namespace md {
 ValueRef new_library_value(Tracer& t, ClassValue& cls, const CallArgs& args);
 // A mappingproxy that existed before the trace, of a dictionary.
 ValueRef wrap_mapping_proxy(Tracer& t, PyObject* proxy, SourceRef s);
+// dict.keys(), values() or items() of before the trace; null: it is none, or of a subclass.
+ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s);
 
 }  // namespace md
