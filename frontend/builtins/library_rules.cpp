@@ -167,7 +167,8 @@ ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
   auto* wrapper = as<FunctionValue>(args[0]);
   if (!wrapper || wrapper->real) graph_break<GB0187>(args[0]->print());
   const ValueRef whole = t.realize(wrapped);
-  if (whole->kind == ValueKind::Builtin && whole->real) return copy_names(t, *wrapper, whole) ? args[0] : ValueRef();
+  if ((whole->kind == ValueKind::Builtin || whole->kind == ValueKind::OpFunction) && whole->real)
+    return copy_names(t, *wrapper, whole) ? args[0] : ValueRef();
   auto* from = as<FunctionValue>(whole);
   if (!from) unmodelled(wrapped->print(), "functools.wraps of an object that is no function");
   auto copy = [&](const char* attribute) {

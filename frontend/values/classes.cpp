@@ -1,5 +1,4 @@
 // Classes, super() and objects that are only passed around.
-#include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/cpython/refused_names.h"
@@ -26,7 +25,6 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/rules.h"
-#include "frontend/values/tensor_functions.h"
 #include "frontend/values/tensor_subclass.h"
 
 namespace md {
@@ -115,10 +113,6 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   }
   if (Py_TYPE(found)->tp_descr_get && !binds_as_function(found) && !PyType_Check(found))
     t.expect_on_class(type(), name, found);
-  // Of an autograd.Function: called, it breaks.
-  if (PyFunction_Check(found) && !t.config.trace_more && is_library_class(type(), LibraryClass::AutogradFunction) &&
-      !is_in_library(t) && n != "forward" && n != "backward" && n != "setup_context")
-    return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (ValueRef v = python_get(t, found, {}, ValueRef(this))) return v;
   if (Py_TYPE(found)->tp_descr_get && !binds_as_function(found) && !PyType_Check(found) &&
       Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {

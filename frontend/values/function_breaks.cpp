@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "frontend/cpython/library_classes.h"
 #include "frontend/entries/frame_notes.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
@@ -14,6 +15,7 @@
 #include "frontend/values/module_breaks.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/skipped_methods.h"
+#include "frontend/values/tensor_functions.h"
 #include "frontend/values/tensor_subclass.h"
 
 namespace md {
@@ -230,12 +232,26 @@ static bool writes_unknown_cell(const FunctionValue& f, const CallArgs& args) {
   });
 }
 
+// The class that a function was read off as a plain one: Class.function, called later.
+static const ClassValue* class_read(Tracer& t, const FunctionValue& f) {
+  if (!f.source || f.source->kind != SourceKind::Attr || !f.source->base) return nullptr;
+  if (text_of(f.qualname.get()).find('.') == std::string::npos) return nullptr;
+  for (const PyRef& o : t.objects.keep_alive) {
+    const ValueRef& v = t.objects.known.at(o.get());
+    if (v->source == f.source->base) return as<ClassValue>(v);
+  }
+  return nullptr;
+}
+
 // What the registry lists among calls of Python functions although their code could be traced.
 static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& args) {
   PyObject* own =
       f.real && PyFunction_Check(f.real.get()) ? reinterpret_cast<PyFunctionObject*>(f.real.get())->func_dict : nullptr;
   if (PyObject* self = own ? find_item(own, "__self__") : nullptr; self && self != Py_None)
     listed_break<GB0071>(f.print());
+  const ClassValue* const of = class_read(t, f);
+  if (of && is_library_class(of->type(), LibraryClass::AutogradFunction) && !is_in_library(t))
+    listed_break<GB0140>(of->print(), text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name));
   const ValueRef* by_name = nullptr;  // what is given for the first parameter
   if (args.positional.empty()) {
     if (args.keywords.empty()) return;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/plan/plan.h"
@@ -392,12 +391,7 @@ PyTypeObject* BoundAttrValue::python_type() const {
   PyObject* const found = type ? type_find(type, name.get()) : nullptr;
   return found && Py_TYPE(found) == &PyWrapperDescr_Type ? &_PyMethodWrapper_Type : &PyCFunction_Type;
 }
-ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) {
-  auto* const cls = as<ClassValue>(self);
-  if (cls && is_library_class(cls->type(), LibraryClass::AutogradFunction))
-    listed_break<GB0140>(self->print(), text_of(name.get()));
-  return self->call_method(t, name.get(), std::move(args));
-}
+ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) { return self->call_method(t, name.get(), std::move(args)); }
 
 Reg BoundAttrValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);

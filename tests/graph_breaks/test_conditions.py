@@ -16,6 +16,7 @@ MODULES = [
     "conditions_from_0098",
     "conditions_from_0110",
     "conditions_of_drawn_numbers",
+    "conditions_other_ways",
 ]
 CASES = [case for name in MODULES for case in importlib.import_module(f"graph_breaks.{name}").CASES]
 
