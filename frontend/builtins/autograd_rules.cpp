@@ -137,7 +137,8 @@ ValueRef call_in_transform(Tracer& t, CallArgs args) {
                 std::move(args));
 }
 
-constexpr const char* kContextMethods[] = {"maybe_clear_saved_tensors", "save_for_forward", "name"};
+constexpr const char* kContextMethods[] = {"maybe_clear_saved_tensors", "save_for_forward", "name", "register_hook",
+                                           "register_prehook"};
 
 // Methods of the context that have a code of their own, and those that every object has.
 bool is_odd_context_method(PyObject* name) {
@@ -271,6 +272,8 @@ constexpr BuiltinRow kAutogradRules[] = {{kModule, "Function.apply.__func__", ru
                                          {kModule, "FunctionCtx.maybe_clear_saved_tensors", rule_context_method<0>},
                                          {kModule, "FunctionCtx.save_for_forward", rule_context_method<1>},
                                          {kModule, "FunctionCtx.name", rule_context_method<2>},
+                                         {kModule, "FunctionCtx.register_hook", rule_context_method<3>},
+                                         {kModule, "FunctionCtx.register_prehook", rule_context_method<4>},
                                          {kModule, "_ImperativeEngine.is_checkpoint_valid", rule_engine_valid},
                                          {kModule, "_ImperativeEngine.queue_callback", rule_engine_callback}};
 

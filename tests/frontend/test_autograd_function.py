@@ -183,3 +183,27 @@ def test_comptime_calls_a_function_or_its_fallback():
     torch._dynamo.reset()
     torch.compile(f, fullgraph=True)(torch.ones(2))
     assert seen == ["plain", "ComptimeContext"]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_hooks_that_forward_puts_on_its_node(compiled):
+    log = []
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.register_hook(lambda inputs, outputs: log.append((inputs[0].tolist(), outputs[0].tolist())))
+            ctx.register_prehook(lambda outputs: (outputs[0] * 5,))
+            ctx.register_hook(lambda inputs, outputs: (inputs[0] * 3,)).remove()
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            with pytest.raises(RuntimeError, match="is recorded"):
+                ctx.register_hook(print)
+            return grad * 2
+
+    x = torch.ones(2, requires_grad=True)
+    f = torch.compile(Doubled.apply) if compiled else Doubled.apply
+    f(x).sum().backward()
+    assert x.grad.tolist() == [10, 10] and log == [([10, 10], [5, 5])]

@@ -205,7 +205,8 @@ def context(text):
     return SCOPE.pop("Made")
 
 
-ODD = [context(t) for t in ("ctx.__dir__()", "list(map(lambda m: getattr(ctx, m)(), ['__repr__']))", "ctx.name()")]
+ODD = [context("ctx.register_hook(print)"), context("ctx.register_prehook(print)")]
+ODD += [context(t) for t in ("ctx.__dir__()", "list(map(lambda m: getattr(ctx, m)(), ['__repr__']))", "ctx.name()")]
 rows("GB0139", leaf, *[f"ODD[{i}].apply(x)" for i in range(len(ODD))])
 
 

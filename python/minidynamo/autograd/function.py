@@ -12,6 +12,22 @@ from .grad_mode import no_grad
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
+class _NodeHook:
+    """A hook that forward asks for, before there is the node it belongs to."""
+
+    def __init__(self, kind, hook):
+        self._kind, self._hook, self._handle, self._removed = kind, hook, None, False
+
+    def _put_on(self, node):
+        if not self._removed:
+            self._handle = getattr(node, self._kind)(self._hook)
+
+    def remove(self):
+        self._removed = True
+        if self._handle is not None:
+            self._handle.remove()
+
+
 class FunctionCtx:
     """What forward leaves for backward: any attributes, and tensors by `save_for_backward`."""
 
@@ -22,6 +38,7 @@ class FunctionCtx:
     _versions = ()
     _dirty = ()
     _non_differentiable = ()
+    _hooks = ()
 
     def save_for_backward(self, *tensors):
         """Keeps tensors (or None). TypeError for anything else."""
@@ -29,6 +46,21 @@ class FunctionCtx:
             if tensor is not None and not isinstance(tensor, _C.Tensor):
                 raise TypeError(f"save_for_backward can only save variables, but got a {type(tensor).__name__}")
         self._saved = tensors
+
+    def register_hook(self, fn):
+        """`fn(grad_inputs, grad_outputs)` runs after backward, as hooks of nodes do. Only in forward."""
+        return self._hook_of_node("register_hook", fn)
+
+    def register_prehook(self, fn):
+        """`fn(grad_outputs)` runs before backward, as hooks of nodes do. Only in forward."""
+        return self._hook_of_node("register_prehook", fn)
+
+    def _hook_of_node(self, kind, fn):
+        if "_versions" in self.__dict__:
+            raise RuntimeError(f"{kind}(): the call is recorded; ask the grad_fn of its result")
+        made = _NodeHook(kind, fn)
+        self._hooks = (*self._hooks, made)
+        return made
 
     def save_for_forward(self, *tensors):
         """Keeps tensors for jvp, which sees them as saved_tensors."""
@@ -157,6 +189,10 @@ def _positional(cls, args, kwargs):
 def _record(cls, ctx, noted, outputs):
     dirty = [i for i, each in enumerate(outputs) if any(each is t for t in ctx._dirty)]
     _C._record_function(_Call(cls, outputs), ctx, noted, outputs, dirty)
+    if ctx._hooks:
+        node = next((o.grad_fn for o in outputs if isinstance(o, _C.Tensor) and o.requires_grad), None)
+        for hook in ctx._hooks if node is not None else ():
+            hook._put_on(node)
     ctx._saved = tuple([_kept(t, outputs) for t in ctx._saved])
     ctx._versions = tuple([t._version if isinstance(t, _C.Tensor) else None for t in ctx._saved])
 
