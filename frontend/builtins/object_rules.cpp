@@ -180,6 +180,16 @@ void expect_name(const ValueRef& v) {
   if (PyRef name = v->as_constant(); name && !PyUnicode_Check(name.get())) throw WrongArguments{};
 }
 
+// The trace has taken the attribute from the object, and the class has nothing in its place.
+bool is_deleted(Tracer& t, const ValueRef& v, PyObject* name) {
+  auto* o = as<ObjectValue>(v);
+  const auto* s = o ? o->stored(name) : nullptr;
+  if (!s || s->value || o->type->tp_getattro != PyObject_GenericGetAttr) return false;
+  for (const char* hook : {"__getattr__", "__getattribute__"})
+    (void)t.on_class(o->type, interned(hook).get(), o->source);
+  return !t.on_class(o->type, name, o->source).found;
+}
+
 ValueRef rule_getattr(Tracer& t, CallArgs& args) {
   expect_args(t, "getattr", args, 2, 3);
   expect_name(args[1]);
@@ -187,6 +197,7 @@ ValueRef rule_getattr(Tracer& t, CallArgs& args) {
   if (args.size() == 2) return args[0]->get_attr(t, name.get());
   const bool asks = args[0]->kind == ValueKind::Super || args[0]->kind == ValueKind::Slice;
   if (asks && !t.config.trace_more) (void)args[0]->has_attr(t, name.get());
+  if (is_deleted(t, args[0], name.get())) return args[2];
   try {
     return args[0]->get_attr(t, name.get());
   } catch (const TracedRaise& e) {
@@ -198,6 +209,7 @@ ValueRef rule_getattr(Tracer& t, CallArgs& args) {
 ValueRef rule_hasattr(Tracer& t, CallArgs& args) {
   expect_args(t, "hasattr", args, 2, 2);
   expect_name(args[1]);
+  if (is_deleted(t, args[0], attr_name(args[1]).get())) return t.boolean(false);
   const bool has = args[0]->has_attr(t, attr_name(args[1]).get());
   if (auto* d = as<DictValue>(args[0]); d && !has && d->python_type() != &PyDict_Type && !t.config.trace_more)
     listed_break<GB0217>(type_name(d->python_type()), text_of(attr_name(args[1]).get()));
@@ -295,6 +307,7 @@ ValueRef rule_vars(Tracer& t, CallArgs& args) {
   const PyRef name = checked(PyUnicode_InternFromString("__dict__"));
   if (auto* made = args.size() == 1 ? as<PolyfilledValue>(args[0]) : nullptr; made && type_find(made->type, name.get()))
     return made->get_attr(t, name.get());
+  if (args.size() == 1 && args[0]->kind == ValueKind::Class) return args[0]->get_attr(t, name.get());
   if (!o) {
     PyTypeObject* const type = args.size() == 1 && !args.positional.empty() ? args[0]->python_type() : nullptr;
     return type && type_find(type, name.get()) ? args[0]->get_attr(t, name.get()) : ValueRef();

@@ -2,6 +2,7 @@
 #define Py_BUILD_CORE 1
 #include "frontend/cpython/internals.h"
 
+#include "frontend/cpython/native_type.h"
 #include "internal/pycore_dict.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_object.h"
@@ -15,10 +16,24 @@ static int is_scalar_type(PyTypeObject* t) {
          t == &PyComplex_Type || t == &_PyNone_Type;
 }
 
+// Of subclasses that leave comparing to the builtin type, too.
+static int compares_as_scalar(PyTypeObject* t) {
+  richcmpfunc compare = t->tp_richcompare;
+  return compare == PyLong_Type.tp_richcompare || compare == PyUnicode_Type.tp_richcompare ||
+         compare == PyBytes_Type.tp_richcompare || compare == PyFloat_Type.tp_richcompare;
+}
+
+static PyTypeObject* native_type = NULL;
+
+void md_compare_natively(PyTypeObject* type) { native_type = type; }
+
+int md_compares_natively(PyTypeObject* type) { return type == native_type; }
+
 // Comparing two such objects runs no Python code.
 static int compares_natively(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
   if (is_scalar_type(t) || t->tp_richcompare == PyBaseObject_Type.tp_richcompare) return 1;
+  if (compares_as_scalar(t) || t == native_type) return 1;
   if (!PyTuple_Check(o) || t->tp_richcompare != PyTuple_Type.tp_richcompare) return 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
     if (!compares_natively(PyTuple_GET_ITEM(o, i))) return 0;

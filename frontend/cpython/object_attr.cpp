@@ -19,6 +19,10 @@ bool overrides_getattribute(PyTypeObject* type) {
   static PyObject* const of_type = _PyType_Lookup(&PyType_Type, name);
   static PyObject* const of_module = _PyType_Lookup(&PyModule_Type, name);
   PyObject* const found = _PyType_Lookup(type, name);
+  // Builtin types wrap the same function in an object of their own.
+  if (found && Py_IS_TYPE(found, &PyWrapperDescr_Type) &&
+      reinterpret_cast<PyWrapperDescrObject*>(found)->d_wrapped == reinterpret_cast<void*>(&PyObject_GenericGetAttr))
+    return false;
   return found != of_object && found != of_type && found != of_module;
 }
 

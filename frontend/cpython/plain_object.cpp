@@ -1,10 +1,13 @@
 // Equality, hash and set operations of constants in C alone: no __eq__ or __hash__ of a program is called.
 #include "frontend/cpython/plain_object.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "frontend/cpython/dict_access.h"
+#include "frontend/cpython/library_modules.h"
 #include "frontend/cpython/method_wrapper.h"
+#include "frontend/cpython/native_type.h"
 
 namespace md {
 namespace {
@@ -68,6 +71,28 @@ bool compares_as_tuple(PyObject* o) {
          type->tp_hash == PyTuple_Type.tp_hash && type->tp_dictoffset == 0;
 }
 
+// An int, str, bytes or float of a subclass that leaves both to the builtin type.
+bool is_data_of_subclass(PyObject* o) {
+  const PyTypeObject* type = Py_TYPE(o);
+  return std::ranges::any_of(
+      std::initializer_list<const PyTypeObject*>{&PyLong_Type, &PyUnicode_Type, &PyBytes_Type, &PyFloat_Type},
+      [&](const PyTypeObject* base) {
+        return type->tp_richcompare == base->tp_richcompare && type->tp_hash == base->tp_hash;
+      });
+}
+
+// A member of an enumeration is compared by identity, and hashed by code of the library that reads its name.
+bool is_hashed_member(PyObject* o) {
+  PyTypeObject* const type = Py_TYPE(o);
+  if (type->tp_richcompare != PyBaseObject_Type.tp_richcompare || PyType_CheckExact(type)) return false;
+  PyObject* const metaclass = library_object("enum", "EnumMeta");
+  if (!metaclass || !PyType_IsSubtype(Py_TYPE(type), reinterpret_cast<PyTypeObject*>(metaclass))) return false;
+  PyObject* const own = library_object("enum", "Enum");
+  const PyRef name = checked(PyUnicode_InternFromString("__hash__"));
+  PyObject* const hash = _PyType_Lookup(type, name.get());
+  return own && hash && hash == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(own), name.get());
+}
+
 }  // namespace
 
 void set_hash_of_tensors(hashfunc hash) { hash_of_tensors = hash; }
@@ -89,7 +114,8 @@ bool is_plain(PyObject* o) {
   }
   if (PyFrozenSet_CheckExact(o)) return all_elements(o, [](PyObject* key, Py_hash_t) { return is_plain(key); });
   // Bound by C code, these compare what they are bound to by identity.
-  return by_identity(o) || is_method_wrapper(o);
+  return by_identity(o) || is_method_wrapper(o) || is_data_of_subclass(o) || md_compares_natively(Py_TYPE(o)) ||
+         is_hashed_member(o);
 }
 
 bool holds_equal(PyObject* data, PyObject* instance) {
@@ -109,7 +135,7 @@ bool plain_equal(PyObject* a, PyObject* b) {
   if (holds_equal(a, b)) return true;
   if (compares_as_tuple(a)) return tuple_equal(a, b);
   if (PyFrozenSet_CheckExact(a)) return frozenset_equal(a, b);
-  return false;
+  return md_compares_natively(Py_TYPE(a)) && c_equal(a, b);
 }
 
 int set_contains(PyObject* set, PyObject* key, Py_hash_t hash) {
@@ -140,8 +166,12 @@ bool set_within_keys(PyObject* set, PyObject* dict) {
 bool set_iterates_as(PyObject* set, PyObject* tuple) {
   if (PySet_GET_SIZE(set) != PyTuple_GET_SIZE(tuple)) return false;
   Py_ssize_t at = 0;
-  return all_elements(
-      set, [&](PyObject* element, Py_hash_t) { return plain_equal(PyTuple_GET_ITEM(tuple, at++), element); });
+  return all_elements(set, [&](PyObject* element, Py_hash_t) {
+    PyObject* const expected = PyTuple_GET_ITEM(tuple, at++);
+    if (expected == element) return true;
+    if (!PyWeakref_CheckRefExact(expected)) return plain_equal(expected, element);
+    return reinterpret_cast<PyWeakReference*>(expected)->wr_object == element && element != Py_None;
+  });
 }
 
 }  // namespace md

@@ -5,11 +5,12 @@
 
 namespace md {
 
-// Hash and equality are C code: exact str, bytes, int, float, bool, complex, None, an object whose class compares by
-// identity, or an exact tuple or frozenset of such.
+// Hash and equality are C code: str, bytes, int, float (of subclasses that leave both to these, too), bool, complex,
+// None, a device, an object whose class compares by identity (members of enumerations, whose hash is the library's,
+// among them), or an exact tuple or frozenset of such.
 bool is_plain(PyObject* o);
-// Same exact type and same value, floats by their bits; `a` is plain, `b` anything. Never runs user code, leaves no
-// exception.
+// Same exact type and same value, floats by their bits, of subclasses the same object; `a` is plain, `b` anything.
+// Never runs user code, leaves no exception.
 bool plain_equal(PyObject* a, PyObject* b);
 
 // Of objects and of tensors: as keys they are found by identity.
@@ -37,7 +38,8 @@ int set_contains(PyObject* set, PyObject* key, Py_hash_t hash);
 // The set holds exactly the elements of `dict`, which maps plain constants to themselves; 1 and True differ.
 bool set_equals_keys(PyObject* set, PyObject* dict);
 bool set_within_keys(PyObject* set, PyObject* dict);  // each of its elements is one
-// Iterating over the set gives exactly the plain elements of `tuple`, in that order.
+// Iterating over the set gives exactly the plain elements of `tuple`, in that order; for a weak reference there, what
+// it refers to.
 bool set_iterates_as(PyObject* set, PyObject* tuple);
 
 }  // namespace md

@@ -181,11 +181,11 @@ struct Finisher {
     return out;
   }
 
-  // The keys of dictionaries whose keys are guarded: wherever the guards hold they live.
+  // The keys of dictionaries and members of sets that are guarded: wherever the guards hold they live.
   std::set<PyObject*> guarded_keys() const {
     std::set<PyObject*> keys;
     for (const Guard& g : t.recorder.guards.guards())
-      if (g.kind == GuardKind::DictKeyOrder)
+      if (g.kind == GuardKind::DictKeyOrder || g.kind == GuardKind::SetOrder)
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(g.object.get()); ++k)
           keys.insert(PyTuple_GET_ITEM(g.object.get(), k));
     return keys;

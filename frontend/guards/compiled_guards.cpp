@@ -206,6 +206,7 @@ class Compiler {
         r.object = weak_key(g.object);
         break;
       case GuardKind::DictKeyOrder:
+      case GuardKind::SetOrder:
         r.object = guards::DictKeyOrder::weak_keys(g.object.get());
         break;
       default:

@@ -123,7 +123,9 @@ struct SetMatch {
 
 struct SetOrder {
   static constexpr const char* name = "EQUALS_MATCH";
-  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(g.object); }
+  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
+    op.object = b.hold(DictKeyOrder::weak_keys(g.object.get()));
+  }
   template <bool explain>
   [[gnu::noinline]] static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
     PyObject* o = regs[op.reg];

@@ -70,7 +70,8 @@ std::span<PyObject* const> items_of(PyObject* sequence) {
 }
 
 bool plain_key(PyObject* k) {
-  return is_constant_object(k) || hashes_by_identity(Py_TYPE(k)) || PyType_Check(k) || PyFunction_Check(k);
+  return is_constant_object(k) || hashes_by_identity(Py_TYPE(k)) || PyType_Check(k) || PyFunction_Check(k) ||
+         (!PyTuple_Check(k) && is_plain(k));
 }
 
 // Wrapping what a container holds may have Python collect garbage, whose callbacks change the container. A key is not
@@ -166,25 +167,37 @@ ValueRef wrap_frozen_classes(Tracer& t, PyObject* o, SourceRef s) {
 // Every call compares all members with those of each entry.
 constexpr Py_ssize_t kLargestSet = 1000;
 
+void put_member(SetValue& set, PyObject* member, ValueRef v) {
+  checked(PyDict_SetItem(set.values.get(), member, checked(PyLong_FromSize_t(set.held.size())).get()));
+  set.held.push_back(std::move(v));
+}
+
 ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
   if (PyFrozenSet_CheckExact(o))
     if (ValueRef v = wrap_frozen_classes(t, o, s)) return v;
   if (PySet_GET_SIZE(o) > kLargestSet) unmodelled(s->name, "set of more than " + std::to_string(kLargestSet));
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   auto set = make_ref<SetValue>(PyFrozenSet_Check(o) != 0);
-  PyRef it = checked(PyObject_GetIter(o));
-  while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) {
-    if (is_constant_object(x.get())) {
-      set->add(t, from_folded(t, x.get()));
+  // Wrapping may have Python collect garbage, whose callbacks change the set.
+  const PyRef all = checked(PySequence_Tuple(o));
+  set->members = checked(PySet_New(o));
+  bool by_content = true;
+  for (PyObject* x : items_of(all.get())) {
+    if (PyTuple_CheckExact(x) ? bool(from_folded(t, x)->as_constant()) : is_constant_object(x)) {
+      put_member(*set, x, from_folded(t, x));
       continue;
     }
-    // Guards hold the members: other objects would live on. A tuple would be made anew.
-    const bool is_kept = PyFunction_Check(x.get()) || PyCFunction_Check(x.get()) || PyType_Check(x.get());
-    if (!is_kept || !is_plain(x.get())) unmodelled(s->name, "set whose members are neither constants nor functions");
-    set->add(t, t.from_object(x.get(), nullptr));
+    if (PyTuple_Check(x) || !is_plain(x)) unmodelled(s->name, "set of objects whose hash runs user code");
+    // Of objects that may be let go of the guard holds weak references, and these have the order of iteration.
+    by_content = by_content && (PyFunction_Check(x) || PyCFunction_Check(x) || PyType_Check(x));
+    put_member(*set, x, t.realize(t.from_object(x, nullptr)));
   }
-  set->members = checked(PySet_New(o));
-  t.guard(GuardKind::SetMatch, s, checked(PyFrozenSet_New(o)));
+  if (by_content) {
+    t.guard(GuardKind::SetMatch, s, checked(PyFrozenSet_New(o)));
+  } else {
+    t.guard(GuardKind::SetOrder, s, all);
+    set->order_observed = true;
+  }
   return set;
 }
 

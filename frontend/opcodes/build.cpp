@@ -116,7 +116,7 @@ static void merge(Tracer& t, SymbolicFrame& f, const Instruction& i, bool once) 
                  : "'" + type + "' object is not a mapping");
   }
   if (!from) {
-    if (v->kind != ValueKind::Object && v->kind != ValueKind::Polyfilled)
+    if (v->kind != ValueKind::Object && v->kind != ValueKind::Polyfilled && v->kind != ValueKind::AttributeDict)
       unmodelled(v->print(), "** of a mapping that is not a dict");
     from = static_cast<DictValue*>((mapping = make_ref<DictValue>(&PyDict_Type)).get());
     fill_dict(t, *from, v);

@@ -72,12 +72,19 @@ ValueRef objects(Comparison& c) {
   return c.is_equality() && !c.either(ValueKind::Tensor) ? identity_compare(c.t, c.a, c.b, c.op) : ValueRef();
 }
 
+// None, a text, ...: tensors leave the answer to it, and it knows none of them.
+bool is_no_number(const ValueRef& v) {
+  if (v->kind != ValueKind::Constant) return false;
+  PyObject* const o = v->real.get();
+  return !PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o);
+}
+
 ValueRef tensors(Comparison& c) {
   if (!c.either(ValueKind::Tensor)) return {};
   const ValueKind other = (c.a->kind == ValueKind::Tensor ? c.b : c.a)->kind;
   const bool has_elements = other == ValueKind::Tensor || other == ValueKind::Constant || other == ValueKind::Size ||
                             other == ValueKind::Number;
-  if (!has_elements || is_true_constant(c.a, Py_None) || is_true_constant(c.b, Py_None))
+  if (!has_elements || is_no_number(c.a) || is_no_number(c.b))
     if (c.is_equality()) return c.t.boolean(c.op == Py_NE);
   return c.t.call_operator(kNames[c.op], CallArgs{{c.a, c.b}, {}});
 }
@@ -164,10 +171,10 @@ ValueRef equality(Comparison& c) {
   if (!c.is_equality()) return {};
   const bool same_kind = c.a->kind == c.b->kind;
   PyTypeObject* type = c.a->python_type();
-  if (same_kind && type && type->tp_iternext && !c.t.config.trace_more)
-    listed_break<GB0023>(c.a->print(), std::string(kNames[c.op]), print_list({c.b}), std::string("{}"));
   const bool containers =
       c.both(ValueKind::List) || c.both(ValueKind::Tuple) || c.both(ValueKind::Dict) || c.both(ValueKind::Deque);
+  if (!containers && same_kind && type && type->tp_iternext && !c.t.config.trace_more)
+    listed_break<GB0023>(c.a->print(), std::string(kNames[c.op]), print_list({c.b}), std::string("{}"));
   if (!containers) return identity_compare(c.t, c.a, c.b, c.op);
   return c.t.boolean(values_equal(c.t, c.a, c.b) == (c.op == Py_EQ));
 }

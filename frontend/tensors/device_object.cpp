@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frontend/cpython/native_type.h"
 #include "frontend/tensors/mirror_types.h"
 #include "ir/graph/text.h"
 #include "ir/infer/infer.h"
@@ -158,6 +159,7 @@ int init_device(PyObject* module) {
   device_type = add_type(module, &device_spec);
   layout_type = add_type(module, &layout_spec);
   if (!device_type || !layout_type) return -1;
+  md_compare_natively(device_type);
   device_type->tp_name = "torch.device";
   layout_type->tp_name = "torch.layout";
   PyObject* strided = reinterpret_cast<PyObject*>(PyObject_New(PyObject, layout_type));

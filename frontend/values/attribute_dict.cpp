@@ -34,9 +34,54 @@ ObjectValue::Stored* ObjectValue::written(PyObject* name) {
   return place ? &attrs[PyLong_AsSize_t(place)] : nullptr;
 }
 
+// The instance itself has it: a class attribute cannot be deleted by way of an instance.
+bool ObjectValue::has_own(Tracer& t, PyObject* name) {
+  if (const Stored* s = stored(name)) return bool(s->value);
+  if (!real) return false;
+  PyObject* on_type = type_find(type, name);
+  const bool slot = on_type && Py_TYPE(on_type) == &PyMemberDescr_Type;
+  const Found held = slot ? Found{} : instance_find(real.get(), name);
+  if (!slot && held.status == Lookup::Undecidable) unmodelled(print(), "an attribute only user code can find");
+  const bool own = slot ? find_attr(real.get(), name).where == AttrWhere::Slot : held.status == Lookup::Found;
+  if (!source) return own;
+  SourceRef place = t.recorder.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name);
+  if (own)
+    t.expect_present(place);
+  else
+    t.guard(GuardKind::NotPresent, place);
+  return own;
+}
+
+// What a real instance had when the frame was entered, but for what the trace has changed since.
+static void put_earlier(Tracer& t, const ObjectValue& o, DictValue& dict) {
+  const PyRef held = checked(PyObject_GenericGetDict(o.real.get(), nullptr));
+  const PyRef names = checked(PySequence_Tuple(checked(PyDict_Keys(held.get())).get()));
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names.get()); ++k)
+    if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(names.get(), k)))
+      unmodelled(o.print() + ".__dict__", "a key of __dict__ that is no str");
+  if (o.source) {
+    const SourceRef place = t.recorder.sources.child(o.source, SourceKind::Field, interned("__dict__").get());
+    t.guard(GuardKind::DictKeyOrder, place, names);
+  }
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names.get()); ++k) {
+    PyObject* const name = PyTuple_GET_ITEM(names.get(), k);
+    if (const auto* s = o.stored(name)) {
+      if (s->value && !s->again) dict.put(t, t.constant(PyRef::borrow(name)), s->value);
+      continue;
+    }
+    PyObject* const value = find_item(held.get(), text_of(name).c_str());
+    if (!value) unmodelled(o.print() + ".__dict__", "an attribute that changes while it is looked at");
+    SourceRef place = o.source ? t.recorder.sources.child(o.source, SourceKind::InstanceDict, name) : nullptr;
+    dict.put(t, t.constant(PyRef::borrow(name)), t.lazy(value, place));
+  }
+}
+
 Ref<DictValue> AttributeDictValue::contents(Tracer& t) {
-  if (object->real) unmodelled(object->print() + ".__dict__", "the attribute dictionary of an object as a whole");
   auto dict = make_ref<DictValue>(&PyDict_Type);
+  if (object->real) {
+    refuse_dict_of_pinned(t, *object, t.none());
+    put_earlier(t, *object, *dict);
+  }
   for (auto& s : object->attrs) {
     PyObject* on_type = type_find(object->type, s.name.get());
     if (s.value && !(on_type && Py_TYPE(on_type) == &PyMemberDescr_Type)) dict->put(t, t.constant(s.name), s.value);

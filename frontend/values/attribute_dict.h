@@ -20,7 +20,7 @@ struct AttributeDictValue final : Value {
   ValueRef iter(Tracer& t) override { return contents(t)->iter(t); }
   bool contains(Tracer& t, const ValueRef& item) override;
   Reg rebuild(PlanBuilder& b) override;
-  // Its items now. Only for instances made while tracing: nothing guards which attributes a real one has.
+  // Its items now; which names a real instance has is guarded.
   Ref<DictValue> contents(Tracer& t);
   ValueRef find(Tracer& t, const ValueRef& key);  // null: absent
   Ref<ObjectValue> object;

@@ -14,6 +14,7 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/objects.h"
 
 namespace md {
 
@@ -63,6 +64,25 @@ bool is_value(PyObject* o) {
          fixed_class || (as_dtype(o, ignored) && is_plain(o));
 }
 
+// In front of the address of a value that no cache holds yet: no key of the program's is such a pair.
+PyObject* new_argument_mark() {
+  return made_once(
+      [] { return checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release(); });
+}
+
+// Of a class whose objects are keys by what they are.
+bool is_key_by_identity(Tracer& t, const ValueRef& v) {
+  if (v->kind == ValueKind::Tensor) return true;
+  if (v->kind != ValueKind::Object || as<ObjectValue>(v)->payload) return false;
+  PyTypeObject* const type = v->python_type();
+  for (const char* name : {"__hash__", "__eq__"}) {
+    PyObject* const found = type_find(type, interned(name).get());
+    if (found != type_find(&PyBaseObject_Type, interned(name).get())) return false;
+    t.expect_on_class(type, interned(name).get(), found);
+  }
+  return true;
+}
+
 // One call in the trace of a cache.
 struct CachedCall {
   Tracer& t;
@@ -70,11 +90,13 @@ struct CachedCall {
   PyObject* cache;
   CallArgs args;
   PyRef positional, keywords, key, names;
+  bool is_new = false;  // with an argument that no call before can have had
 
   CachedCall(Tracer& t, BuiltinValue& callee, CallArgs given)
       : t(t), self(&callee), cache(callee.real.get()), args(std::move(given)) {
     const auto constant = [&](ValueRef& v) {
       v = t.realize(v);
+      if (is_key_by_identity(t, v)) return part_of_key(v);
       PyRef c = v->kind == ValueKind::Size ? PyRef() : v->as_constant();
       if (!c || !is_value(c.get()))
         unmodelled(text(), "call of a cached function with an argument that is no constant");
@@ -90,6 +112,17 @@ struct CachedCall {
       checked(PyDict_SetItem(keywords.get(), args.keywords[k].first.get(), constant(args.keywords[k].second).get()));
       PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(k), PyRef(args.keywords[k].first).release());
     }
+  }
+
+  // Objects from outside are told by guards. Tensors are new in most calls: as in torch, the function is traced for
+  // them, and what comes of it goes into the cache.
+  PyRef part_of_key(const ValueRef& v) {
+    if (v->kind != ValueKind::Tensor && v->real && v->source) {
+      t.guard(GuardKind::IdMatch, v->source, v->real);
+      return v->real;
+    }
+    is_new = true;
+    return checked(PyTuple_Pack(2, new_argument_mark(), checked(PyLong_FromVoidPtr(v.get())).get()));
   }
 
   std::string text() const { return "UserDefinedObjectVariable(" + type_name(Py_TYPE(cache)) + ")"; }
@@ -167,6 +200,7 @@ struct CachedCall {
     if (limit > 0 && before.others >= static_cast<std::size_t>(limit))
       unmodelled(text(), "more results than the cache keeps");
     if (before.entered) return record_use(), before.entered;
+    if (is_new) return compute();
     auto& sources = t.recorder.sources;
     SourceRef place = sources.child(self->source, SourceKind::Field, checked(PyUnicode_FromString("cache")).get());
     place = sources.child(place, SourceKind::DictItem, key.get());

@@ -133,10 +133,20 @@ const char* reason_of_builtin(const std::string& module, const std::string& qual
 
 }  // namespace
 
+// What inspect tells of a function's parameters and of kinds of objects, without a look at frames or source files.
+static bool asks_signature(const FunctionValue& f) {
+  if (std::string_view(f.module_name()) != "inspect") return false;
+  const std::string name = text_of(f.qualname.get());
+  static constexpr std::string_view kBegins[] = {"signature",       "_signature_",     "Signature.",     "Parameter.",
+                                                 "BoundArguments.", "_ParameterKind.", "_has_code_flag", "is",
+                                                 "getmro"};
+  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return name.starts_with(begin); });
+}
+
 bool may_inline(const FunctionValue& f) {
   if (f.real && has_attribute(f.real.get(), "_torchdynamo_disable")) return false;
   if (f.real && is_dont_skip(f.real.get())) return true;
-  return !closed_module(f.module_name()) && !watches_warnings(f);
+  return (!closed_module(f.module_name()) || asks_signature(f)) && !watches_warnings(f);
 }
 
 void break_on_skipped(Tracer& t, PyObject* o) {

@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include "frontend/cpython/call_cache.h"
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/entries/compiled_object.h"
@@ -91,6 +92,7 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
   if (ValueRef v = self ? named_item(found, self) : ValueRef()) return v;
   if (self && Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
     if (binds_like_method(found)) return make_ref<MethodValue>(t.realize(t.from_object(found, src)), self);
+    if (is_call_cache(found)) return make_ref<MethodValue>(t.from_object(found, src), self);
     unmodelled(repr_of(found), "descriptor implemented outside the traced program");
   }
   // Looked at now: a property in its place would be no value.
@@ -195,24 +197,6 @@ void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   plain_store(t, name, std::move(v));
 }
 
-// The instance itself has it: a class attribute cannot be deleted by way of an instance.
-bool ObjectValue::has_own(Tracer& t, PyObject* name) {
-  if (const Stored* s = stored(name)) return bool(s->value);
-  if (!real) return false;
-  PyObject* on_type = type_find(type, name);
-  const bool slot = on_type && Py_TYPE(on_type) == &PyMemberDescr_Type;
-  const Found held = slot ? Found{} : instance_find(real.get(), name);
-  if (!slot && held.status == Lookup::Undecidable) unmodelled(print(), "an attribute only user code can find");
-  const bool own = slot ? find_attr(real.get(), name).where == AttrWhere::Slot : held.status == Lookup::Found;
-  if (!source) return own;
-  SourceRef place = t.recorder.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name);
-  if (own)
-    t.expect_present(place);
-  else
-    t.guard(GuardKind::NotPresent, place);
-  return own;
-}
-
 static bool has_dict(PyTypeObject* type) {
   return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
 }
@@ -259,6 +243,10 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   if (known && !v && !real) {
     attrs.erase(attrs.begin() + (known - attrs.data()));
     places_ = PyRef();
+  } else if (known && v && !known->value) {
+    attrs.erase(attrs.begin() + (known - attrs.data()));
+    places_ = PyRef();
+    attrs.push_back({PyRef::borrow(name), v, true});
   } else if (known) {
     known->value = v;
   } else {

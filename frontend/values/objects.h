@@ -40,7 +40,8 @@ struct ObjectValue final : Value {
 
   struct Stored {
     PyRef name;
-    ValueRef value;  // null: deleted
+    ValueRef value;      // null: deleted
+    bool again = false;  // stored after it had been deleted: it comes last
   };
   const Stored* stored(PyObject* name) const { return const_cast<ObjectValue*>(this)->written(name); }
 

@@ -78,7 +78,15 @@ void Value::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   unmodelled_method(*this, v ? "__setattr__" : "__delattr__", args);
 }
 
+// What a weak reference from outside refers to now: found by way of it in every call to come.
+static ValueRef referent_of(Tracer& t, const Value& self) {
+  PyObject* const referent = reinterpret_cast<PyWeakReference*>(self.real.get())->wr_object;
+  return t.wrap(PyRef::borrow(referent).get(),
+                t.recorder.sources.child(self.source, SourceKind::Field, interned("__referent__").get()));
+}
+
 ValueRef Value::call(Tracer& t, CallArgs args) {
+  if (source && real && PyWeakref_CheckRef(real.get()) && args.size() == 0) return referent_of(t, *this);
   PyTypeObject* type = python_type();
   if (type && !type->tp_call && !t.config.trace_more)
     listed_break<GB0147>(print(), print_list(args.positional), print_keywords(args));

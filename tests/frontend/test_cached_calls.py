@@ -222,9 +222,25 @@ def test_arguments_that_are_no_constants_stay_outside():
         return (lambda x: x * given(argument(x))), given.cache_info
 
     compare(lambda: make(lambda x: [1]), [(X,)] * 2, breaks=[PLAIN])
-    compare(lambda: make(lambda x: x), [(X,)] * 2, breaks=[PLAIN])
     compare(lambda: make(lambda x: NAN), [(X,)] * 3, breaks=[PLAIN])
     compare(lambda: make(lambda x: x.shape[0]), [(torch.ones(n),) for n in (2, 2, 3, 3, 4, 5)], breaks=[PLAIN])
+
+
+def test_tensors_and_objects_are_looked_for_by_what_they_are():
+    class Thing:
+        pass
+
+    def make(argument):
+        @functools.lru_cache
+        def given(v):
+            return 3
+
+        return (lambda x: x * given(argument(x)) + given(argument(x))), given.cache_info
+
+    kept = Thing()
+    compare(lambda: make(lambda x: x), [(X,)] * 2, frames=1, fullgraph=True)
+    compare(lambda: make(lambda x: x + 1), [(X,)] * 2, fullgraph=True)
+    compare(lambda: make(lambda x: kept), [(X,)] * 3, fullgraph=True)
 
 
 def test_calls_of_the_function_below_leave_the_cache_alone():

@@ -25,6 +25,11 @@ def format_parts(text):
     return list(_string.formatter_parser(text))
 
 
+def matches(pattern, string):
+    """All places where a compiled pattern fits, in order."""
+    return list(pattern.finditer(string))
+
+
 def field_parts(field):
     """The argument a field names, and the attributes and items of it that follow: pairs (is it an attribute, name)."""
     first, rest = _string.formatter_field_name_split(field)

@@ -1,7 +1,9 @@
-"""inspect's questions about an object's type."""
+"""inspect's questions about an object's type, and what stands behind wrappers."""
 
 import inspect
 import types
+
+from . import bridge
 
 
 def is_function(object):
@@ -28,7 +30,25 @@ def is_generator(object):
     return isinstance(object, types.GeneratorType)
 
 
+def unwrap(func, *, stop=None):
+    seen = [func]
+    while hasattr(func, "__wrapped__") and not (stop is not None and stop(func)):
+        func = func.__wrapped__
+        if any([func is one for one in seen]):
+            raise ValueError(f"wrapper loop when unwrapping {seen[0]!r}")
+        seen.append(func)
+    return func
+
+
+def annotations_of(obj, *, globals=None, locals=None, eval_str=False):
+    if eval_str or not isinstance(obj, types.FunctionType):
+        bridge.refuse("inspect.get_annotations", "other than a function's as they are")
+    return dict(obj.__annotations__)
+
+
 TABLE = {
+    inspect.get_annotations: annotations_of,
+    inspect.unwrap: unwrap,
     inspect.isfunction: is_function,
     inspect.ismethod: is_method,
     inspect.isclass: is_class,

@@ -1,6 +1,8 @@
-"""str.format and format_map, where an argument is no constant."""
+"""str.format and format_map, where an argument is no constant, and re.sub with a function."""
 
-from . import facts
+import re
+
+from . import bridge, facts
 
 AUTOMATIC, MANUAL = "automatic field numbering", "manual field specification"
 
@@ -72,4 +74,37 @@ def format_from(self, mapping, /):
     return _formatted(self, _Positions(None), mapping, 1)
 
 
-TABLE = {(str, "format"): format_text, (str, "format_map"): format_from}
+def _substituted(pattern, repl, string, count):
+    if not callable(repl):
+        bridge.refuse("re.Pattern.sub", "a replacement that is neither a constant nor a function")
+    pieces = []
+    at = done = 0
+    for match in facts.matches(pattern, string):
+        if 0 < count <= done:
+            break
+        if at < match.start():
+            pieces.append(string[at : match.start()])
+        text = repl(match)
+        if text is not None:
+            pieces.append(text)
+        at = match.end()
+        done += 1
+    if at < len(string):
+        pieces.append(string[at:])
+    return string[:0].join(pieces), done
+
+
+def substitute(self, repl, string, count=0):
+    return _substituted(self, repl, string, count)[0]
+
+
+def substitute_counting(self, repl, string, count=0):
+    return _substituted(self, repl, string, count)
+
+
+TABLE = {
+    (str, "format"): format_text,
+    (str, "format_map"): format_from,
+    (re.Pattern, "sub"): substitute,
+    (re.Pattern, "subn"): substitute_counting,
+}

@@ -72,7 +72,7 @@ class reference:
             bridge.refuse("weakref.ref", "a callback")
         if not bridge.takes_references(obj):
             raise TypeError(f"cannot create weak reference to '{type(obj).__name__}' object")
-        if not bridge.is_made_here(obj):
+        if not bridge.is_made_here(obj) and not bridge.is_held(obj):
             bridge.refuse("weakref.ref", "an object that others may let go of")
         self.obj = obj
 
