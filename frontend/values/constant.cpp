@@ -157,7 +157,9 @@ ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   PyRef kwargs;
   PyTypeObject* joined = args.positional.empty() ? nullptr : t.realize(args[0])->python_type();
   if (text_of(name) == "join" && args.size() == 1 && joined && (joined->tp_iter || joined->tp_as_sequence)) {
-    args.positional[0] = make_ref<ListValue>(collect(t, t.realize(args.positional[0])));
+    std::vector<ValueRef> parts = collect(t, t.realize(args.positional[0]));
+    for (ValueRef& part : parts) part = t.realize(part);
+    args.positional[0] = make_ref<ListValue>(std::move(parts));
   }
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);

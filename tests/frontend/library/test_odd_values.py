@@ -173,6 +173,10 @@ def dictionary_with_attributes(x, d):
     return x + d["a"] + d.a, "a" in d, list(d), d["bb"]
 
 
+def joined(x, texts):
+    return x + 1, "/".join(texts), "".join(texts[1:])
+
+
 def names_of_a_class(x):
     return x + ("d" in vars(HasDescriptor)), vars(Thing)["__init__"] is Thing.__init__
 
@@ -181,7 +185,7 @@ CASES = [
     cached_method, cached_for_a_made_tensor, referred_to, tensor_referred_to, reference_made, parameters_of_a_function,
     arguments_bound, signature_behind_a_wrapper, questions_about_functions, substituted, substituted_empty,
     substituted_by_no_text, compared_with_texts, names_of_a_class,
-    (attribute_deleted, Thing), (descriptor_deleted, HasDescriptor), (pair_equal, lambda: Pair(x())),
+    (attribute_deleted, Thing), (descriptor_deleted, HasDescriptor), (pair_equal, lambda: Pair(x())), (joined, lambda: ["a", "b"]),
     (dictionary_with_attributes, lambda: Lookup(a=x())),
 ]  # fmt: skip
 
