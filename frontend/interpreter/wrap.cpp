@@ -362,7 +362,9 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   if (ValueRef v = wrap_dict_view(t, o, s)) return v;
   if (ValueRef v = wrap_library(t, o, s)) return v;
   if (ValueRef v = wrap_with_data(t, o, s)) return v;
-  if (is_user_instance(type) && (has_normal_getattribute(type) || has_getattr_hook(type))) {
+  PyObject* const search = type_find(type, interned("__getattribute__").get());
+  if (is_user_instance(type) &&
+      (has_normal_getattribute(type) || has_getattr_hook(type) || (search && PyFunction_Check(search)))) {
     const bool enumeration = is_enumeration(type);
     t.guard(enumeration ? GuardKind::IdMatch : GuardKind::TypeMatch, s,
             enumeration ? PyRef::borrow(o) : type_object(o));

@@ -1,6 +1,7 @@
 // object's own slots, and names of attributes as getattr() and its kin are given them.
 #include "frontend/values/object_slots.h"
 
+#include "frontend/cpython/library_classes.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
@@ -41,7 +42,8 @@ ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& na
   }
   if (name == "__delattr__" && args.size() == 1) {
     if (args[0]->kind != ValueKind::Constant) graph_break<GB0084>(self->print(), args[0]->print());
-    if (finds_attributes_itself(*o)) graph_break<GB0004>(o->print(), std::string("__delattr__"), type_name(o->type));
+    if (finds_attributes_itself(*o) && is_library_class(o->type, LibraryClass::Module))
+      graph_break<GB0004>(o->print(), std::string("__delattr__"), type_name(o->type));
     o->plain_store(t, attr_name(args[0]).get(), {});
     return t.none();
   }

@@ -146,6 +146,7 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
   if (s && s->value) return s->value;  // the store has looked at the class
   if (s && t.uncaught() && !found) graph_break<GB0010>(print(), n);
   if (real && !s) {
+    if (slot && finds_attributes_itself(*this)) unmodelled(print() + "." + n, "attribute only user code can find");
     Attr a = finds_attributes_itself(*this) ? attr_past_getattribute(real.get(), name) : find_attr(real.get(), name);
     if (a.where == AttrWhere::Undecidable) unmodelled(print() + "." + n, "attribute only user code can find");
     if (a.where == AttrWhere::Slot)

@@ -14,10 +14,10 @@ bool is_pinned(Tracer& t, const ObjectValue& o) {
   return t.on_class(o.type, mark.get()).found == Py_False;
 }
 
-bool finds_attributes_itself(const ObjectValue& module) {
+bool finds_attributes_itself(const ObjectValue& o) {
   const PyRef name = checked(PyUnicode_InternFromString("__getattribute__"));
-  PyObject* const found = type_find(module.type, name.get());
-  return found && PyFunction_Check(found) && is_library_class(module.type, LibraryClass::Module);
+  PyObject* const found = type_find(o.type, name.get());
+  return found && PyFunction_Check(found);
 }
 
 Attr attr_past_getattribute(PyObject* o, PyObject* name) {

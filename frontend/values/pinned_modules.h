@@ -8,7 +8,7 @@
 namespace md {
 
 bool is_pinned(Tracer& t, const ObjectValue& o);
-bool finds_attributes_itself(const ObjectValue& module);  // false for what is no module
+bool finds_attributes_itself(const ObjectValue& o);  // its class has a __getattribute__ in Python
 // What object.__getattribute__ finds in an instance, whatever its class has in its place.
 Attr attr_past_getattribute(PyObject* o, PyObject* name);
 // What a pinned module's own `__getattribute__` gives.

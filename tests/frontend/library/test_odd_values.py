@@ -41,6 +41,14 @@ class HasDescriptor:
     d = Described()
 
 
+class Searching:
+    def __init__(self):
+        self.v = 3
+
+    def __getattribute__(self, name):
+        return 5 if name == "five" else super().__getattribute__(name)
+
+
 class Pair(typing.NamedTuple):
     a: object
     n: int = 2
@@ -177,6 +185,11 @@ def joined(x, texts):
     return x + 1, "/".join(texts), "".join(texts[1:])
 
 
+def attributes_searched(x, o):
+    o.w = o.v + 1
+    return x * o.five + o.w, hasattr(o, "v"), hasattr(o, "z"), o.__dict__
+
+
 def names_of_a_class(x):
     return x + ("d" in vars(HasDescriptor)), vars(Thing)["__init__"] is Thing.__init__
 
@@ -185,7 +198,8 @@ CASES = [
     cached_method, cached_for_a_made_tensor, referred_to, tensor_referred_to, reference_made, parameters_of_a_function,
     arguments_bound, signature_behind_a_wrapper, questions_about_functions, substituted, substituted_empty,
     substituted_by_no_text, compared_with_texts, names_of_a_class,
-    (attribute_deleted, Thing), (descriptor_deleted, HasDescriptor), (pair_equal, lambda: Pair(x())), (joined, lambda: ["a", "b"]),
+    (attribute_deleted, Thing), (descriptor_deleted, HasDescriptor), (attributes_searched, Searching),
+    (pair_equal, lambda: Pair(x())), (joined, lambda: ["a", "b"]),
     (dictionary_with_attributes, lambda: Lookup(a=x())),
 ]  # fmt: skip
 
