@@ -124,8 +124,8 @@ PyObject* function_field(const PyFunctionObject& f, std::string_view name) {
   return nullptr;
 }
 
-// What a mutable class, a static method, a view of a dictionary, a function, a weak reference and a cache of calls keep in
-// their structs, and the dictionary of an instance or a namespace, which comes into being when it is asked for.
+// What a mutable class, a static method, a view of a dictionary, a function, a weak reference and a cache of calls keep
+// in their structs, and the dictionary of an instance or a namespace, which comes into being when it is asked for.
 PyObject* field(PyObject* o, PyObject* key) {
   const std::string_view name = utf8_of(key);
   if (name == "__referent__") return PyWeakref_CheckRef(o) ? reinterpret_cast<PyWeakReference*>(o)->wr_object : nullptr;
