@@ -30,6 +30,16 @@ Arg filled(const Expansion& e, const SizeVec& sizes, const Arg& number, DType t)
   return PartsCaller{e}.joined({full(c.real()), full(c.imag())});
 }
 
+// The operand with other elements. In a graph it stays an operand: its gradient is zeros, not none.
+Arg filled_anew(const Expansion& e, const Arg& number) {
+  const TensorType self = e.tensor(0);
+  if (!e.arg(0).is<Node*>()) return filled(e, self.sizes, number, self.dtype);
+  const PartsCaller p{e};
+  const ComplexParts z = p.parts(0);
+  const std::complex<double> c = complex_number(number);
+  return p.joined({e.call(id::Fill, {z.re, c.real()}), e.call(id::Fill, {z.im, c.imag()})});
+}
+
 // The dtype all the values have that are moved together.
 DType moved_dtype(const Expansion& e) {
   std::vector<Arg> values;
@@ -172,11 +182,11 @@ Arg fill(const Expansion& e) {
   if (!is_complex(self.dtype)) {
     e.fail(ErrorKind::Runtime, "value cannot be converted to type {} without overflow", info(self.dtype).name);
   }
-  if (e.arg(1).is_number()) return filled(e, self.sizes, e.arg(1), self.dtype);
+  if (e.arg(1).is_number()) return filled_anew(e, e.arg(1));
   return e.call(id::Clone, {e.call(id::Expand, {converted(e, e.arg(1), self.dtype), sizes_arg(self.sizes)})});
 }
 
-Arg zero(const Expansion& e) { return e.call(id::FullLike, {e.arg(0), 0}); }
+Arg zero(const Expansion& e) { return filled_anew(e, 0.0); }
 
 Arg zeros(const Expansion& e) {
   const Arg sizes = sizes_arg(with_parts(e.sizes(0)));
