@@ -385,6 +385,14 @@ ValueRef make_tensor(Tracer& t, CallArgs& args, const char* name) {
   if (!made) t.raise_current();
   return t.constant_tensor(made.get());
 }
+// Whether it holds; what the second argument says where only a run knows.
+ValueRef rule_known_or(Tracer& t, CallArgs& args) {
+  expect_args(t, "_known_or", args, 2, 2);
+  auto* number = as<NumberValue>(args[0]);
+  const bool unknown = args[0]->kind == ValueKind::SizeTest || (number && !number->hint);
+  return unknown ? args[1] : t.boolean(args[0]->truth(t));
+}
+
 ValueRef rule_tensor(Tracer& t, CallArgs& args) {
   if (ValueRef made = tensor_of_array(t, args, true)) return made;
   if (ValueRef made = tensor_of_numbers(t, args)) return made;
@@ -409,6 +417,7 @@ constexpr BuiltinRow kLibraryRules[] = {{"minidynamo._dynamo", "graph_break", ru
                                         {"minidynamo", "enable_grad", rule_enable_grad},
                                         {"minidynamo", "set_grad_enabled", rule_set_grad_enabled},
                                         {"minidynamo", "_check", rule_check},
+                                        {"minidynamo._symbolic_numbers", "_known_or", rule_known_or},
                                         {"minidynamo", "_check_is_size", rule_check_is_size},
                                         {"minidynamo", "is_tensor", rule_is_tensor},
                                         {"minidynamo", "is_complex", rule_is_complex},

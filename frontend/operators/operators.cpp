@@ -346,7 +346,7 @@ ValueRef Tracer::binary_op(const ValueRef& ra, const ValueRef& rb, int number) {
 ValueRef Tracer::unary_op(const ValueRef& raw, int op) {
   Tracer& t = *this;
   ValueRef v = t.realize(raw);
-  if (auto* n = as<NumberValue>(v); n && n->of_plan && (n->drawn || op != kUnaryNot)) {
+  if (auto* n = as<NumberValue>(v); n && (n->drawn || op != kUnaryNot)) {
     static const char* const of_numbers[] = {"pos", "neg", "invert"};
     if (op == kUnaryNot) break_on_drawn("not_", {v});
     if (ValueRef r = number_operator(t, of_numbers[op], {v})) return r;

@@ -58,6 +58,7 @@ constexpr const char* kOpenBelow[] = {
 constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo._limits",
                                  "minidynamo._symbolic_numbers",
+                                 "minidynamo._checks",
                                  "minidynamo.autograd.function",
                                  "minidynamo.autograd.in_mode",
                                  "minidynamo.autograd.forward_ad",

@@ -111,13 +111,15 @@ Node* append_item(Tracer& t, TensorValue& x, OpId id) {
 
 ValueRef item_of(Tracer& t, TensorValue& x) { return size_value(t, append_item(t, x, id::Item)->types[0].sizes[0]); }
 
+ValueRef number_in(Tracer& t, TensorValue& x) { return make_ref<NumberValue>(append_item(t, x, id::ItemNumber)); }
+
 ValueRef captured_int(Tracer& t, TensorValue& x) {
   return t.config.capture_scalar_outputs && !is_complex(x.type.dtype) ? item_of(t, x) : ValueRef();
 }
 
 ValueRef captured_item(Tracer& t, TensorValue& x) {
   if (!t.config.capture_scalar_outputs || is_complex(x.type.dtype)) return {};
-  if (is_floating(x.type.dtype)) return make_ref<NumberValue>(append_item(t, x, id::ItemNumber));
+  if (is_floating(x.type.dtype)) return number_in(t, x);
   if (x.type.dtype != DType::Bool) return captured_int(t, x);
   return make_ref<SizeTestValue>(append_item(t, x, id::Item)->types[0].sizes[0], Size(0), Py_NE);
 }

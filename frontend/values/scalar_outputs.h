@@ -30,6 +30,8 @@ void assert_sizes(Tracer& t, SizeTestValue& test);
 ValueRef captured_list(Tracer& t, TensorValue& x);
 // The int in a 0-d tensor, whatever the settings.
 ValueRef item_of(Tracer& t, TensorValue& x);
+// The float in a 0-d tensor of the graph, as a number there.
+ValueRef number_in(Tracer& t, TensorValue& x);
 // x.item() as a value of the trace; null if the settings do not allow it.
 ValueRef captured_item(Tracer& t, TensorValue& x);
 // int(x), which cuts off the fraction; null as above.

@@ -25,7 +25,12 @@ from ._C import _rebuild_view as _rebuild_view  # saved ones
 from ._C import _safe_softmax as _safe_softmax
 from ._checks import _assert as _assert
 from ._checks import _check as _check
+from ._checks import _check_index as _check_index
 from ._checks import _check_is_size as _check_is_size
+from ._checks import _check_not_implemented as _check_not_implemented
+from ._checks import _check_type as _check_type
+from ._checks import _check_value as _check_value
+from ._checks import _check_with as _check_with
 from ._limits import finfo as finfo
 from ._limits import iinfo as iinfo
 from ._symbolic_numbers import _sym_log2 as _sym_log2

@@ -21,6 +21,34 @@ def _check_is_size(i, message=None):
         _failed(RuntimeError, message, f"{i} is negative: it cannot be a size.")
 
 
+def _check_with(error_type, cond, message=None):
+    """Raises an error of this type unless the bool `cond` is true."""
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if not cond:
+        _failed(error_type, message, "Expected cond to be True, but got False.")
+
+
+def _check_value(cond, message=None):
+    """The same with ValueError."""
+    _check_with(ValueError, cond, message)
+
+
+def _check_index(cond, message=None):
+    """The same with IndexError."""
+    _check_with(IndexError, cond, message)
+
+
+def _check_type(cond, message=None):
+    """The same with TypeError."""
+    _check_with(TypeError, cond, message)
+
+
+def _check_not_implemented(cond, message=None):
+    """The same with NotImplementedError."""
+    _check_with(NotImplementedError, cond, message)
+
+
 def _assert(condition, message):
     """`assert condition, message` as a call, which graphs of minidynamo.fx can hold. Raises AssertionError."""
     if not condition:

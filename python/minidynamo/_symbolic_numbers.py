@@ -15,6 +15,11 @@ def _extremum(pick, a, b):
     return pick(a, b)
 
 
+def _known_or(test, otherwise):
+    """Whether the bool holds; `otherwise` in a trace that does not know."""
+    return bool(test)
+
+
 def sym_max(a, b):
     """The larger number, a float if either is one."""
     return _extremum(builtins.max, a, b)

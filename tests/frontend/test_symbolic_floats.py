@@ -171,3 +171,32 @@ def test_odd_floats():
     f = torch.compile(lambda x, f: (x * f, f), backend="eager")
     for value in (1.0, 2.0, math.nan, math.inf, -0.0, 0.0, 3, True, 5e-324):
         agree((X() * value, value), f(X(), value))
+
+
+def test_questions_about_sizes():
+    from minidynamo.fx.experimental import symbolic_shapes as shapes
+
+    def f(x):
+        n = x.sum().int().item()
+        return x + 1, shapes.guard_or_false(n > 5), shapes.guard_or_true(n > 5), shapes.statically_known_true(n > 5)
+
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        assert torch.compile(f, backend="eager", fullgraph=True)(X())[1:] == (False, True, False)
+    assert f(X())[1:] == (True, True, True)
+
+
+@pytest.mark.parametrize("name, error", [("value", ValueError), ("index", IndexError), ("type", TypeError)])
+def test_checks_with_other_errors(name, error):
+    torch._dynamo.reset()
+    test = getattr(torch, f"_check_{name}")
+
+    def f(x):
+        test(x.shape[0] > 3, lambda: "too small")
+        return x + 1
+
+    compiled = torch.compile(f, backend="eager")
+    agree(f(X()), compiled(X()))
+    for g in (f, compiled):
+        with pytest.raises(error, match="too small"):
+            g(X(2))

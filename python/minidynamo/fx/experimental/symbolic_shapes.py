@@ -5,6 +5,7 @@ import enum
 
 from ..._absent import absent_names as _absent_names
 from ..._dynamo.exc import TorchDynamoException
+from ..._symbolic_numbers import _known_or
 
 
 class ConstraintViolationError(TorchDynamoException):
@@ -108,22 +109,22 @@ def guard_size_oblivious(expr):
 
 def guard_or_true(a):
     """Whether it holds; True where nobody knows."""
-    return bool(a)
+    return _known_or(a, True)
 
 
 def guard_or_false(a):
     """Whether it holds; False where nobody knows."""
-    return bool(a)
+    return _known_or(a, False)
 
 
 def statically_known_true(x):
-    """Whether it holds."""
-    return bool(x)
+    """Whether it holds, as far as it is known."""
+    return _known_or(x, False)
 
 
 def statically_known_false(x):
-    """Whether it does not hold."""
-    return not bool(x)
+    """Whether it does not hold, as far as it is known."""
+    return not _known_or(x, True)
 
 
 definitely_true = statically_known_true
