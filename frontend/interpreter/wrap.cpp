@@ -478,7 +478,7 @@ constexpr WrapRow kWrapRows[] = {
     {is_exactly<PyDict_Type, PyODict_Type>, wrap_dict},
     {[](Tracer&, PyObject* o) { return is_defaultdict(Py_TYPE(o)); }, wrap_defaultdict},
     {is_exactly<PySet_Type, PyFrozenSet_Type>, wrap_set},
-    {is_exactly<PyDictProxy_Type>, wrap_listed_proxy},
+    {is_exactly<PyDictProxy_Type, PyDictKeys_Type, PyDictValues_Type, PyDictItems_Type>, wrap_listed_proxy},
     {is_exactly<PySlice_Type>, wrap_slice},
     {is_exactly<PyRange_Type>, wrap_range},
     {is_exactly<PyCell_Type>, wrap_cell},

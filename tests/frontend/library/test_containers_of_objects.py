@@ -145,7 +145,14 @@ def copied(x, o):
     return x * other.a + o.a
 
 
+def views_given(x, keys, values, items):
+    for _, v in items:
+        x = x + v
+    return x, len(keys), "a" in keys, list(keys), sum(values), keys
+
+
 CASES = [
+    (views_given, lambda: (x(), {"a": 1}.keys(), {"b": 2, "c": 3}.values(), {"d": x()}.items())),
     (set_of_things_from_outside, lambda: (x(),)),
     (set_given, lambda: (x(), {ONE, TWO})),
     (set_given, lambda: (x(), frozenset([TWO]))),
