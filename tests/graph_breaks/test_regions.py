@@ -447,23 +447,11 @@ def always(context, op, *args, **kwargs):
     return torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE
 
 
-def remembering():
-    """A policy with variables of its own that is made outside of the compiled function."""
-    seen = []
-
-    def policy(context, op, *args, **kwargs):
-        seen.append(op)
-        return torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE
-
-    return policy
-
-
 @pytest.mark.parametrize(
     "context_fn",
     [
         noop_context_fn,
         contexts,
-        functools.partial(create_selective_checkpoint_contexts, remembering()),
         functools.partial(contexts, 1, "a", (torch.float32, [2])),
         functools.partial(contexts, always),
         functools.partial(create_selective_checkpoint_contexts, always),

@@ -22,6 +22,7 @@ VERSION_FOLDERS = ("frontend/bytecode/", "frontend/cpython/")
 FORBIDDEN_NAMES = {"utils", "helpers", "helper", "misc", "common", "manager", "util"}
 MIRRORED = {
     "python/minidynamo/_dynamo/utils.py",
+    "python/minidynamo/_dynamo/backends/common.py",
     "python/minidynamo/cuda/amp/common.py",
     "python/minidynamo/distributions/utils.py",
     "python/minidynamo/fx/passes/utils",

@@ -5,6 +5,7 @@ import functools
 import pytest
 
 import minidynamo as torch
+from minidynamo._dynamo.testing import CompileCounter
 from minidynamo.utils._python_dispatch import TorchDispatchMode
 from minidynamo.utils.checkpoint import (
     CheckpointPolicy,
@@ -133,3 +134,20 @@ def test_early_stop_is_a_setting():
     for enable in (True, False):
         with set_checkpoint_early_stop(enable):
             assert gradients([aten.mm.default]) == plain_gradients()
+
+
+def test_a_policy_with_variables_in_compiled_code():
+    asked = []
+
+    def policy(ctx, op, *args, **kwargs):
+        asked.append(op)
+        return SAVE
+
+    def f(x, w):
+        contexts = functools.partial(create_selective_checkpoint_contexts, policy)
+        return checkpoint(chain, x, w, use_reentrant=False, context_fn=contexts).sum()
+
+    counter = CompileCounter()
+    x, w = operands()
+    torch.compile(f, backend=counter, fullgraph=True)(x, w).backward()
+    assert (x.grad.tolist(), w.grad.tolist()) == plain_gradients() and counter.frame_count == 1 and not asked
