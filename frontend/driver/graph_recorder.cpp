@@ -85,6 +85,8 @@ PyRef opened_graph(const PyRef& graph_module, const std::string& backend) {
 }
 
 void bind_recorder(py::module_& module) {
+  module.def(
+      "_is_recording", [] { return op_recorder() != nullptr; }, "Whether calls of this thread are written down.");
   py::class_<PythonRecorder>(module, "_OpRecorder", "Between begin() and end() ops are written down, not computed.")
       .def(py::init<>())
       .def("add_input", &PythonRecorder::add_input, "A tensor that calls may use.")

@@ -380,3 +380,32 @@ def test_a_class_that_is_put_together_as_another():
 
     f = torch.compile(lambda x: x * 2)
     assert [seen(f(Doubling(numbers(2), numbers(2) + 1))) for _ in range(2)] == [seen(numbers(2) * 2)] * 2
+
+
+def test_operators_of_the_program():
+    """Handlers are asked about them; in a handler they are called in each run, as everywhere."""
+    calls = []
+
+    @torch.library.custom_op("dispatched::thrice", mutates_args=())
+    def thrice(x: torch.Tensor) -> torch.Tensor:
+        calls.append(1)
+        return x * 3
+
+    thrice.register_fake(torch.empty_like)
+    asked.clear()
+    assert seen(thrice(two(3))) == seen(two(3) * 3) and "dispatched.thrice" in asked[0] and len(calls) == 2
+
+    class Thrice(Rebinding):
+        @classmethod
+        def __tensor_unflatten__(cls, inner, context, outer_size, outer_stride):
+            return cls(inner["a"], inner["b"], outer_size, outer_stride)
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return thrice(args[0].a)
+
+    f = torch.compile(lambda x: x * 2)
+    for k in range(3):
+        calls.clear()
+        assert f(Thrice(numbers(2) + k, numbers(2))).tolist() == [3.0 * k, 3.0 * (k + 1)]
+        assert k == 0 or len(calls) == 1

@@ -5,6 +5,7 @@ on real tensors. What the compiler knows of its results is what the fake impleme
 """
 
 import functools
+from importlib import import_module
 
 from .. import _C, _ops
 from .._absent import absent_names as _absent_names
@@ -32,6 +33,13 @@ __all__ = [
 
 _KEYS = {"CPU": "cpu", "default": "CompositeExplicitAutograd", "AutogradCPU": "Autograd"}
 _COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
+
+
+def _ask_handlers(operator, *args, **kwargs):
+    """What classes and modes with __torch_dispatch__ say to a call of the operator."""
+    namespace, name = operator.name.split("::")
+    overload = getattr(getattr(_ops.ops, namespace), name).default
+    return import_module(".._aten.dispatch", __package__).ask(overload, args, kwargs)
 
 
 class Operator:
@@ -76,6 +84,10 @@ class Operator:
 
     def compute(self, values):
         """The results of the kernel for the device of the arguments, which autograd is not told of."""
+        if _C._asks_handlers(tuple(values.values())):
+            return self._call(functools.partial(_ask_handlers, self), values)
+        if _C._is_recording():
+            raise NotImplementedError(f"{self.name} is code of the program, which is called when a graph runs")
         if any(t.is_meta for t in gradients.tensors_in(list(values.values()))):
             kernel = self.kernels.get("meta")  # else the rule for shapes says all there is to know
             return self._call(kernel or self._rule(), values)

@@ -157,6 +157,8 @@ def get_alias_info(func):
 def return_and_correct_aliasing(func, args, kwargs, out):
     """What a handler returns for `func`: where it writes in place, the argument that was written, else `out`."""
     schema = func._schema
+    if not hasattr(schema, "arguments"):  # of an operator of the program: results are its own
+        return out
     written = [a.alias_info.before_set if a.is_write else set() for a in schema.returns]
     if not any(written):
         return out
