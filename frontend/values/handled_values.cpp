@@ -210,6 +210,14 @@ ValueRef make_handled(Tracer& t, const ClassValue& cls, CallArgs args) {
   return t.call(t.from_object(maker.get(), nullptr), std::move(args));
 }
 
+bool is_inner_tensor(ObjectValue& self, PyObject* name) {
+  auto* tensor = as<TensorValue>(self.payload);
+  if (!tensor || !tensor->stand_in || !self.real) return false;
+  const PyRef found =
+      checked(PyObject_CallFunctionObjArgs(stand_in_function("is_inner").get(), self.real.get(), name, nullptr));
+  return found.get() == Py_True;
+}
+
 ValueRef handled_attr(Tracer& t, ObjectValue& self, PyObject* name) {
   auto* tensor = as<TensorValue>(self.payload);
   PyObject* const face = tensor && tensor->stand_in ? face_of_handled(*tensor->stand_in) : nullptr;

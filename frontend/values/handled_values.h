@@ -20,6 +20,8 @@ bool holds_handled(Tracer& t, const CallArgs& args);
 std::vector<TensorRef> call_stand_ins(Tracer& t, const CallArgs& args, Node& n, const BoundCall& call, bool inplace);
 // An instance of such a class, made by calling the class: one node of the graph.
 ValueRef make_handled(Tracer& t, const ClassValue& cls, CallArgs args);
+// Whether the attribute is one of the tensors that an instance from outside, whose handler answers, is made of.
+bool is_inner_tensor(ObjectValue& self, PyObject* name);
 // An attribute that the program's handler, or the class's __init__, has given the tensor; null: there is none.
 ValueRef handled_attr(Tracer& t, ObjectValue& self, PyObject* name);
 

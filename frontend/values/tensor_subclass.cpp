@@ -400,6 +400,8 @@ ValueRef tensor_instance_attr(Tracer& t, ObjectValue& self, PyObject* name) {
 }
 
 bool set_tensor_instance_attr(Tracer& t, ObjectValue& self, PyObject* name, const ValueRef& v) {
+  if (is_inner_tensor(self, name))  // calls that follow would be of what it was
+    unmodelled(self.print() + "." + text_of(name), "an inner tensor of a wrapper subclass is replaced");
   PyObject* const found = t.on_class(self.type, name, self.source).found;
   if (!found || found != own_attribute(tensor_type, name) || Py_TYPE(found) != &PyGetSetDescr_Type) return false;
   if (text_of(name) == "__dict__") return false;

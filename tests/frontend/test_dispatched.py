@@ -409,3 +409,17 @@ def test_operators_of_the_program():
         calls.clear()
         assert f(Thrice(numbers(2) + k, numbers(2))).tolist() == [3.0 * k, 3.0 * (k + 1)]
         assert k == 0 or len(calls) == 1
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_an_inner_tensor_is_replaced(backend):
+    def f(x):
+        x.a = x.a * 2
+        return x + 1
+
+    torch._dynamo.reset()
+    plain, x = two(3), two(3)
+    compiled = torch.compile(f, backend=backend)
+    for _ in range(2):
+        assert seen(compiled(x)) == seen(f(plain))
+        assert seen(x) == seen(plain)

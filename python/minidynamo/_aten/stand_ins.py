@@ -56,6 +56,11 @@ def guarded_attributes(t):
     return [name for name, value in vars(t).items() if type(value) in _CONSTANTS or name in inner]
 
 
+def is_inner(t, name):
+    """Whether the attribute is one of the tensors that `t` is taken apart into."""
+    return name in t.__tensor_flatten__()[0]
+
+
 def holds(t, name):
     """Whether the instance has the attribute itself, in its __dict__ or in a slot."""
     if name in vars(t):
