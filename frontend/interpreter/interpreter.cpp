@@ -56,7 +56,13 @@ void Tracer::check_cleanups() {
     auto* g = as<GeneratorValue>(v);
     if (!g || !g->has_cleanup()) continue;
     finishing = true;
-    unmodelled(g->print(), "generator left suspended inside try or with");
+    try {
+      unmodelled(g->print(), "generator left suspended inside try or with");
+    } catch (GraphBreak& b) {
+      if (stack.frames.empty() && !result_.returned_at.file.empty())
+        b.happened_at = std::make_shared<PlacedFrames>(PlacedFrames{{result_.returned_at}});
+      throw;
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/cpython/call_cache.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/plan/plan.h"
@@ -313,6 +314,7 @@ Reg MethodValue::rebuild(PlanBuilder& b) {
 // ----------------------------------------------------------------------------------------------------------
 
 std::string BuiltinValue::print() const {
+  if (is_call_cache(real.get())) return "UserDefinedObjectVariable(" + type_name(Py_TYPE(real.get())) + ")";
   PyRef name = PyRef::steal(PyObject_GetAttrString(real.get(), "__name__"));
   if (!name) clear_answer();
   return "BuiltinVariable(" + (name ? text_of(name.get()) : repr_of(real.get())) + ")";

@@ -158,7 +158,12 @@ CASES = [
     (refused_name, "GB0088", "raises an exception", "renamed.__name__"),
     (asynchronous_generator, "GB0147", "asynchronous generator", "ticks()"),
     (coroutine, "GB0147", "coroutine", "waits()"),
-    (wraps_what_is_there, "GB0187", "an object that is there before", "functools.update_wrapper(cached, renamed)"),
+    (
+        wraps_what_is_there,
+        "GB0187",
+        "an object of class `_lru_cache_wrapper`, an object that is there",
+        "functools.update_wrapper(cached, renamed)",
+    ),
     (sorted_by_keys, "GB0207", "the order of such values is not known", None),
     (made_code, "GB0059", "`exec` takes code as data", 'exec("y = 1", {})'),
     (region, "GB0067", "belongs to code around it: a list of", "log.append(1)"),
@@ -172,6 +177,22 @@ def test_texts(program, code, explanation, marked):
     assert error.gb_code == code
     assert explanation in error.explanation
     assert marked is None or under_carets(error) == marked
+
+
+def left_open():
+    try:
+        yield 1
+    finally:
+        log.append(3)
+
+
+def test_the_line_of_a_generator_that_is_left_open():
+    def f(x):
+        steps = left_open()
+        next(steps)
+        return x + 1
+
+    assert under_carets(refused(f, torch.ones(3))) == "return x + 1"
 
 
 def test_places_are_called_as_in_the_program():
