@@ -84,16 +84,18 @@ def write_packages(rows, versions, path):
         PACKAGES,
         "Written by `make packages`: the test suites of pure-Python packages, pinned in",
         f"`tests/conformance/packages.toml`, with CPython {version}. Frames are those of the",
-        f"package, its tests and the standard library. {same} of {tests} outcomes are the same.\n",
-        "| package | way | tests | same | plain outcomes | whole | partly | skipped |",
-        "|---|---|---|---|---|---|---|---|",
+        f"package, its tests and the standard library. {same} of {tests} outcomes are the same. *no rule*:",
+        "breaks in traces at a form of a construct that has no rule.\n",
+        "| package | way | tests | same | plain outcomes | whole | partly | skipped | no rule |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for comparisons in rows:
         for c in comparisons:
             outcomes = ", ".join(f"{n} {outcome}" for outcome, n in Counter(c.plain["tests"].values()).most_common())
             shares = " | ".join(f"{c.share(end):.1%}" for end in ("whole", "partly", "skipped"))
+            no_rule = sum(c.compiled.get("no_rule", {}).values())
             name = f"{c.module} {versions[c.module]}"
-            lines.append(f"| {name} | {c.way} | {len(c.tests)} | {c.same} | {outcomes} | {shares} |")
+            lines.append(f"| {name} | {c.way} | {len(c.tests)} | {c.same} | {outcomes} | {shares} | {no_rule} |")
     different = [(c, t) for r in rows for c in r for t in c.different]
     if different:
         lines.append("\n| test whose outcome differs | way | plain | compiled | why |\n|---|---|---|---|---|")
