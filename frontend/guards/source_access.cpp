@@ -129,10 +129,6 @@ PyObject* function_field(const PyFunctionObject& f, std::string_view name) {
 PyObject* field(PyObject* o, PyObject* key) {
   const std::string_view name = utf8_of(key);
   if (name == "__referent__") return PyWeakref_CheckRef(o) ? reinterpret_cast<PyWeakReference*>(o)->wr_object : nullptr;
-  if (name == "mapping") {
-    const bool is_view = PyDictKeys_Check(o) || PyDictItems_Check(o) || PyDictValues_Check(o);
-    return is_view ? reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(o)->dv_dict) : nullptr;
-  }
   if (name == "__dict__") {
     PyObject** held = _PyObject_GetDictPtr(o);
     return held ? *held : nullptr;

@@ -359,7 +359,6 @@ ValueRef wrap_listed_proxy(Tracer& t, PyObject* o, SourceRef s) {
 ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
   break_on_listed_view(t, o);
-  if (ValueRef v = wrap_dict_view(t, o, s)) return v;
   if (ValueRef v = wrap_library(t, o, s)) return v;
   if (ValueRef v = wrap_with_data(t, o, s)) return v;
   PyObject* const search = type_find(type, interned("__getattribute__").get());

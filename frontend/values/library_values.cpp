@@ -64,21 +64,8 @@ ValueRef new_library_value(Tracer& t, ClassValue& cls, const CallArgs& args) {
   return make_ref<DictViewValue>(Ref<DictValue>(dict), ViewKind::Proxy);
 }
 
-// keys(), values() or items() of a dictionary, which is found by way of the view.
-static ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s) {
-  PyObject* const held = reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(view)->dv_dict);
-  const SourceRef place = t.recorder.sources.child(s, SourceKind::Field, interned("mapping").get());
-  t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(view))));
-  auto* dict = held && PyDict_CheckExact(held) ? as<DictValue>(t.wrap(held, place)) : nullptr;
-  if (!dict) unmodelled(s->name, "view of a mapping that is no dictionary");
-  const ViewKind which = Py_TYPE(view) == &PyDictKeys_Type     ? ViewKind::Keys
-                         : Py_TYPE(view) == &PyDictValues_Type ? ViewKind::Values
-                                                               : ViewKind::Items;
-  return make_ref<DictViewValue>(Ref<DictValue>(dict), which);
-}
-
 ValueRef wrap_mapping_proxy(Tracer& t, PyObject* proxy, SourceRef s) {
-  if (Py_TYPE(proxy) != &PyDictProxy_Type) return wrap_dict_view(t, proxy, s);
+  if (ValueRef view = wrap_dict_view(t, proxy, s)) return view;
   PyObject* const held = held_mapping(proxy);
   if (!held || !(PyDict_CheckExact(held) || PyODict_CheckExact(held)))
     unmodelled(s->name, "view of a mapping that is no dictionary");
