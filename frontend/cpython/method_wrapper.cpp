@@ -5,12 +5,13 @@
 
 namespace md {
 
-bool is_method_wrapper(PyObject* o) {
-  PyTypeObject* const type = made_once([] {
+PyTypeObject* method_wrapper_type() {
+  return made_once([] {
     const PyRef bound = checked(PyObject_GetAttrString(Py_None, "__bool__"));
     return Py_TYPE(bound.get());
   });
-  return Py_TYPE(o) == type;
 }
+
+bool is_method_wrapper(PyObject* o) { return Py_TYPE(o) == method_wrapper_type(); }
 
 }  // namespace md

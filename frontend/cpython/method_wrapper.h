@@ -5,6 +5,7 @@
 
 namespace md {
 
+PyTypeObject* method_wrapper_type();
 bool is_method_wrapper(PyObject* o);
 
 }  // namespace md

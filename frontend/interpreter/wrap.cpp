@@ -8,6 +8,7 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/made_once.h"
+#include "frontend/cpython/method_wrapper.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/cpython/plain_object.h"
@@ -323,39 +324,6 @@ void break_on_odd_module(const Tracer& t, PyObject* module) {
     listed_break<GB0053>();
 }
 
-// Numbers, strings and the like, and tuples of them.
-bool is_literal_key(PyObject* key) {
-  if (!PyTuple_CheckExact(key)) return is_constant_object(key);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
-    if (!is_literal_key(PyTuple_GET_ITEM(key, i))) return false;
-  return true;
-}
-
-// Views of a dict that were there before: by the registry their keys are literals, and what a proxy shows is not read
-// once the trace has changed a dict that was there, too.
-void break_on_listed_view(Tracer& t, PyObject* o) {
-  const std::string_view name = Py_TYPE(o)->tp_name;
-  const bool proxy = Py_TYPE(o) == &PyDictProxy_Type;
-  if (t.config.trace_more || (!proxy && name != "dict_keys" && name != "odict_keys")) return;
-  const auto changes_dict = [](const SideEffect& e) {
-    return (e.kind == EffectKind::DictSet || e.kind == EffectKind::DictDelete || e.kind == EffectKind::DictClear) &&
-           e.target && e.target->source;
-  };
-  if (proxy && std::ranges::any_of(t.effects.list(), changes_dict))
-    listed_break<GB0198>(std::string("MappingProxyVariable()"));
-  const PyRef keys = checked(PySequence_List(o));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
-    PyObject* const key = PyList_GET_ITEM(keys.get(), i);
-    if (is_literal_key(key)) continue;
-    proxy ? listed_break<GB0204>(repr_of(key)) : listed_break<GB0203>(repr_of(key));
-  }
-}
-
-ValueRef wrap_listed_proxy(Tracer& t, PyObject* o, SourceRef s) {
-  break_on_listed_view(t, o);
-  return wrap_mapping_proxy(t, o, s);
-}
-
 ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
   break_on_listed_view(t, o);
@@ -477,7 +445,7 @@ constexpr WrapRow kWrapRows[] = {
     {is_exactly<PyDict_Type, PyODict_Type>, wrap_dict},
     {[](Tracer&, PyObject* o) { return is_defaultdict(Py_TYPE(o)); }, wrap_defaultdict},
     {is_exactly<PySet_Type, PyFrozenSet_Type>, wrap_set},
-    {is_exactly<PyDictProxy_Type, PyDictKeys_Type, PyDictValues_Type, PyDictItems_Type>, wrap_listed_proxy},
+    {is_exactly<PyDictProxy_Type, PyDictKeys_Type, PyDictValues_Type, PyDictItems_Type>, wrap_listed_view},
     {is_exactly<PySlice_Type>, wrap_slice},
     {is_exactly<PyRange_Type>, wrap_range},
     {is_exactly<PyCell_Type>, wrap_cell},
@@ -492,7 +460,7 @@ constexpr WrapRow kWrapRows[] = {
      wrap_by_identity<ModuleValue>},
     {[](Tracer&, PyObject* o) { return PyType_Check(o) != 0; }, wrap_class},
     {[](Tracer&, PyObject* o) { return is_method_of_instance(o); }, wrap_bound_method},
-    {is_exactly<_PyMethodWrapper_Type>, wrap_special_method},
+    {[](Tracer&, PyObject* o) { return is_method_wrapper(o); }, wrap_special_method},
     {is_exactly<PyCFunction_Type, PyMethodDescr_Type, PyWrapperDescr_Type, PyClassMethodDescr_Type>,
      wrap_by_identity<BuiltinValue>},
     {[](Tracer&, PyObject* o) { return is_tensor_access(o); }, wrap_by_identity<BuiltinValue>},

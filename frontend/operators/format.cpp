@@ -155,6 +155,7 @@ ValueRef formatted_objects(Formatting& f) {
 ValueRef objects(Formatting& f) {
   auto* o = as<ObjectValue>(f.v);
   if (!o) return {};
+  if (f.conversion == 1 && !has_normal_getattribute(o->type)) graph_break<GB0184>(o->print());
   ValueRef m = f.is_repr() ? ValueRef() : o->special(f.t, "__str__");
   if (PyRef text = m || f.is_repr() ? PyRef() : native_text(f.t, *o); text && !f.spec) return f.t.constant(text);
   if (!m && !f.is_repr() && !o->payload) break_on_native_text(f.t, *o);
@@ -162,7 +163,6 @@ ValueRef objects(Formatting& f) {
   if (m && !f.spec)
     return f.done(checked_text(f.t, f.t.call(m, {}),
                                f.is_repr() ? "__repr__ returned non-string" : "__str__ returned non-string"));
-  if (f.conversion == 1 && !has_normal_getattribute(o->type)) graph_break<GB0184>(o->print());
   if (!o->payload) return {};
   if (o->payload->kind == ValueKind::Set || o->payload->python_type() == &PyODict_Type)
     unmodelled(o->print(), "text of an instance of a subclass of set, frozenset or OrderedDict");

@@ -114,9 +114,11 @@ struct CachedCall {
     }
   }
 
-  // Objects from outside are told by guards. Tensors are new in most calls: as in torch, the function is traced for
-  // them, and what comes of it goes into the cache.
+  // Objects from outside are told by guards, and tensors that the trace makes are new in every call. A tensor from
+  // outside may be one that the cache knows or not: another one in each call, whose result only a run can look up.
   PyRef part_of_key(const ValueRef& v) {
+    if (v->kind == ValueKind::Tensor && v->source)
+      unmodelled(text(), "call of a cached function with a tensor from outside");
     if (v->kind != ValueKind::Tensor && v->real && v->source) {
       t.guard(GuardKind::IdMatch, v->source, v->real);
       return v->real;

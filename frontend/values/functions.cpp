@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/cpython/call_cache.h"
+#include "frontend/cpython/method_wrapper.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/plan/plan.h"
@@ -382,8 +383,7 @@ ValueRef OpFunctionValue::call_plain(Tracer& t, CallArgs args) {
 
 Reg OpFunctionValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
 
-// --- attributes taken and not called
-// -----------------------------------------------------------------------------------
+// --- attributes taken and not called ---------------------------------------------------------------------------------
 
 std::string BoundAttrValue::print() const {
   return "GetAttrVariable(" + self->print() + ", " + text_of(name.get()) + ")";
@@ -391,7 +391,7 @@ std::string BoundAttrValue::print() const {
 PyTypeObject* BoundAttrValue::python_type() const {
   PyTypeObject* const type = self->python_type();
   PyObject* const found = type ? type_find(type, name.get()) : nullptr;
-  return found && Py_TYPE(found) == &PyWrapperDescr_Type ? &_PyMethodWrapper_Type : &PyCFunction_Type;
+  return found && Py_TYPE(found) == &PyWrapperDescr_Type ? method_wrapper_type() : &PyCFunction_Type;
 }
 ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) { return self->call_method(t, name.get(), std::move(args)); }
 

@@ -64,18 +64,36 @@ ValueRef new_library_value(Tracer& t, ClassValue& cls, const CallArgs& args) {
   return make_ref<DictViewValue>(Ref<DictValue>(dict), ViewKind::Proxy);
 }
 
-ValueRef wrap_mapping_proxy(Tracer& t, PyObject* proxy, SourceRef s) {
-  if (ValueRef view = wrap_dict_view(t, proxy, s)) return view;
-  PyObject* const held = held_mapping(proxy);
-  if (!held || !(PyDict_CheckExact(held) || PyODict_CheckExact(held)))
-    unmodelled(s->name, "view of a mapping that is no dictionary");
-  t.guard(GuardKind::IdMatch, s, PyRef::borrow(proxy));
-  auto* dict = as<DictValue>(t.wrap(held, t.recorder.sources.constant(held, s->name + ".mapping")));
-  if (!dict) unmodelled(s->name, "view of a mapping that is no dictionary");
-  return make_ref<DictViewValue>(Ref<DictValue>(dict), ViewKind::Proxy);
+// Numbers, strings and the like, and tuples of them.
+static bool is_literal_key(PyObject* key) {
+  if (!PyTuple_CheckExact(key)) return is_constant_object(key);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
+    if (!is_literal_key(PyTuple_GET_ITEM(key, i))) return false;
+  return true;
 }
 
-ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s) {
+// Views of a dict that were there before: by the registry their keys are literals, and what a proxy shows is not read
+// once the trace has changed a dict that was there, too.
+void break_on_listed_view(Tracer& t, PyObject* o) {
+  const std::string_view name = Py_TYPE(o)->tp_name;
+  const bool proxy = Py_TYPE(o) == &PyDictProxy_Type;
+  if (t.config.trace_more || (!proxy && name != "dict_keys" && name != "odict_keys")) return;
+  const auto changes_dict = [](const SideEffect& e) {
+    return (e.kind == EffectKind::DictSet || e.kind == EffectKind::DictDelete || e.kind == EffectKind::DictClear) &&
+           e.target && e.target->source;
+  };
+  if (proxy && std::ranges::any_of(t.effects.list(), changes_dict))
+    listed_break<GB0198>(std::string("MappingProxyVariable()"));
+  const PyRef keys = checked(PySequence_List(o));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
+    PyObject* const key = PyList_GET_ITEM(keys.get(), i);
+    if (is_literal_key(key)) continue;
+    proxy ? listed_break<GB0204>(repr_of(key)) : listed_break<GB0203>(repr_of(key));
+  }
+}
+
+// keys(), values() or items(); null: it is none of them, or of a subclass.
+static ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s) {
   const PyTypeObject* const views[] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
   if (std::ranges::find(views, Py_TYPE(view)) == std::end(views)) return {};
   PyObject* const held = held_mapping(view);
@@ -90,6 +108,18 @@ ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s) {
   auto v = make_ref<DictViewValue>(Ref<DictValue>(dict), which);
   v->source = s;
   return v;
+}
+
+ValueRef wrap_listed_view(Tracer& t, PyObject* proxy, SourceRef s) {
+  break_on_listed_view(t, proxy);
+  if (ValueRef view = wrap_dict_view(t, proxy, s)) return view;
+  PyObject* const held = held_mapping(proxy);
+  if (!held || !(PyDict_CheckExact(held) || PyODict_CheckExact(held)))
+    unmodelled(s->name, "view of a mapping that is no dictionary");
+  t.guard(GuardKind::IdMatch, s, PyRef::borrow(proxy));
+  auto* dict = as<DictValue>(t.wrap(held, t.recorder.sources.constant(held, s->name + ".mapping")));
+  if (!dict) unmodelled(s->name, "view of a mapping that is no dictionary");
+  return make_ref<DictViewValue>(Ref<DictValue>(dict), ViewKind::Proxy);
 }
 
 }  // namespace md

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/cpython/frame_access.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -222,6 +223,7 @@ namespace {
 
 // The type the numbers have together; null: one is no number. `any`: some are numbers of the plan.
 PyTypeObject* common_type(Tracer& t, const ValueRef& raw, bool& any) {
+  if (is_stack_short()) return nullptr;  // nested too deep, or in itself
   const ValueRef v = t.realize(raw);
   auto* list = as<ListValue>(v);
   auto* tuple = as<TupleValue>(v);

@@ -241,12 +241,6 @@ static bool fits_as_grad(const TensorValue& of, const ValueRef& v) {
          g->type.device == of.type.device;
 }
 
-// An input that has no part in gradients is from here on the tensor it was given, in the trace as outside.
-static bool takes_data(const TensorValue& of, const TensorValue& v) {
-  return of.real && of.source && !of.type.requires_grad && !v.type.requires_grad && of.type.device == v.type.device &&
-         of.python_type() == tensor_type && v.python_type() == tensor_type;
-}
-
 void TensorValue::set_attr(Tracer& t, PyObject* given_name, ValueRef v) {
   const PyRef usual = usual_name(given_name);
   PyObject* const name = usual.get();
@@ -273,13 +267,7 @@ void TensorValue::set_attr(Tracer& t, PyObject* given_name, ValueRef v) {
   if (n == "requires_grad") graph_break<GB0206>(print(), n, given);
   auto* data = as<TensorValue>(n == "data" && v ? v = t.realize(v) : v);
   if (n == "data" && data && data->type.dtype != type.dtype) graph_break<GB0220>(print(), n, given);
-  if (n == "data" && data && takes_data(*this, *data)) {
-    SideEffect e{EffectKind::AttrSet, ValueRef(this)};
-    e.name = PyRef::borrow(name), e.value = v;
-    node = data->node;
-    type = data->type;
-    return t.effects.record(std::move(e));
-  }
+  if (n == "data" && data && takes_data(t, *this, *data)) return;
   if (n == "data") graph_break<GB0056>(print(), n, given);
   graph_break<GB0058>(print(), n, given);
 }

@@ -42,6 +42,8 @@ struct TensorValue final : Value {
 
 // Assigns an attribute that tensors do not have, which Python puts into the instance's dictionary. False: it is none.
 bool keeps_note(Tracer& t, TensorValue& self, PyObject* name, const ValueRef& v);
+// Whether the value of x.data = v is traced; it is then what x is.
+bool takes_data(Tracer& t, TensorValue& self, TensorValue& v);
 bool is_inplace_view(const std::string& method);  // "unsqueeze_", "t_", ...
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// Attributes that the traced program puts on tensors: x.decay = 0.5.
+// What the traced program stores in attributes of tensors: new ones, x.decay = 0.5, and x.data.
 #include <algorithm>
 
 #include "frontend/cpython/object_text.h"
@@ -34,6 +34,19 @@ bool keeps_note(Tracer& t, TensorValue& self, PyObject* name, const ValueRef& v)
     at->second = v;
   SideEffect e{EffectKind::AttrSet, ValueRef(&self)};
   e.name = PyRef::borrow(name), e.value = v;
+  t.effects.record(std::move(e));
+  return true;
+}
+
+// An input that has no part in gradients is from here on the tensor it was given, in the trace as outside.
+bool takes_data(Tracer& t, TensorValue& self, TensorValue& v) {
+  const bool plain = self.python_type() == tensor_type && v.python_type() == tensor_type;
+  if (!plain || !self.real || !self.source || self.type.requires_grad || v.type.requires_grad) return false;
+  if (self.type.device != v.type.device) return false;
+  SideEffect e{EffectKind::AttrSet, ValueRef(&self)};
+  e.name = checked(PyUnicode_InternFromString("data")), e.value = ValueRef(&v);
+  self.node = v.node;
+  self.type = v.type;
   t.effects.record(std::move(e));
   return true;
 }

@@ -78,6 +78,18 @@ void Value::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   unmodelled_method(*this, v ? "__setattr__" : "__delattr__", args);
 }
 
+// Whether the traced frame may let go of something that was there before it: of an argument, or of what objects hold.
+static bool may_let_go(Tracer& t) {
+  const SymbolicFrame& root = *t.stack.frames.front();
+  auto* const code = reinterpret_cast<PyCodeObject*>(root.code.get());
+  const int arguments = code->co_argcount + code->co_kwonlyargcount + bool(code->co_flags & CO_VARARGS) +
+                        bool(code->co_flags & CO_VARKEYWORDS);
+  return !t.effects.empty() || std::ranges::any_of(root.body->instructions, [&](const Instruction& i) {
+    const bool stores = i.op == Opcode::STORE_FAST || i.op == Opcode::STORE_DEREF;
+    return i.op == Opcode::DELETE_FAST || i.op == Opcode::DELETE_DEREF || (stores && i.a < arguments);
+  });
+}
+
 // What a weak reference from outside refers to now: found by way of it in every call to come.
 static ValueRef referent_of(Tracer& t, const Value& self) {
   PyObject* const referent = reinterpret_cast<PyWeakReference*>(self.real.get())->wr_object;
@@ -86,7 +98,10 @@ static ValueRef referent_of(Tracer& t, const Value& self) {
 }
 
 ValueRef Value::call(Tracer& t, CallArgs args) {
-  if (source && real && PyWeakref_CheckRef(real.get()) && args.size() == 0) return referent_of(t, *this);
+  if (source && real && PyWeakref_CheckRef(real.get()) && args.size() == 0) {
+    if (may_let_go(t)) unmodelled("weakref.ref", "an object that the function may let go of");
+    return referent_of(t, *this);
+  }
   PyTypeObject* type = python_type();
   if (type && !type->tp_call && !t.config.trace_more)
     listed_break<GB0147>(print(), print_list(args.positional), print_keywords(args));

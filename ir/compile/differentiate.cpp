@@ -13,6 +13,7 @@
 #include "ir/gradients/tape.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
+#include "ir/infer/expansion.h"
 
 namespace md {
 namespace {
@@ -63,6 +64,7 @@ class ReverseWalk {
     }
   }
 
+  bool is_reached(const Node* input) const { return adjoint_.contains(input); }
   // As a tensor laid out like eager's; null if nothing reached it.
   Node* gradient_of(const Node* input) {
     const auto found = adjoint_.find(input);
@@ -164,8 +166,27 @@ Node* tangent_for(FunctionalForward& f, const Node& value, std::size_t output) {
   return made;
 }
 
-void append_backward(FunctionalForward& f, const GradientNotes& notes, const std::vector<bool>& differentiated,
-                     JointGraph& joint) {
+// Whether a result depends on the input by way of complex values. Those are opened into their parts, and a part that
+// nobody reads is gone from the functional graph; to eager mode it has zeros for a gradient.
+bool reaches_by_complex(const Graph& traced, const Node* input) {
+  std::unordered_map<const Node*, bool> reached{{input, is_complex(input->type().dtype)}};  // by complex values
+  bool result = false;
+  for (const auto& n : traced.nodes) {
+    const bool flows = n->kind == NodeKind::Output || std::ranges::any_of(n->types, &TensorType::requires_grad);
+    if (!flows) continue;
+    for_each_input(*n, [&](const Node* operand) {
+      const auto found = reached.find(operand);
+      if (found == reached.end()) return;
+      reached[n.get()] |=
+          found->second || std::ranges::any_of(n->types, [](const TensorType& t) { return is_complex(t.dtype); });
+    });
+    if (n->kind == NodeKind::Output) result = reached.contains(n.get()) && reached.at(n.get());
+  }
+  return result;
+}
+
+void append_backward(const Graph& traced, FunctionalForward& f, const GradientNotes& notes,
+                     const std::vector<bool>& differentiated, JointGraph& joint) {
   joint.forward_nodes = f.out.nodes().size();
   const GradMode off(false);
   ReverseWalk walk(f, notes);
@@ -186,8 +207,16 @@ void append_backward(FunctionalForward& f, const GradientNotes& notes, const std
     walk.add(f.results[k], joint.tangents[k]);
   }
   walk.run();
-  for (Node* n : inputs)
-    joint.gradients.push_back(n->type().requires_grad && !n->is_size ? walk.gradient_of(n) : nullptr);
+  std::vector<const Node*> given;
+  for (const auto& n : traced.nodes)
+    if (n->kind == NodeKind::Placeholder) given.push_back(n.get());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Node* const n = inputs[i];
+    const bool wants = n->type().requires_grad && !n->is_size;
+    if (wants && !walk.is_reached(n) && i < given.size() && reaches_by_complex(traced, given[i]))
+      walk.add(n, f.caller.call(id::Zeros, {sizes_arg(n->type().sizes), n->type().dtype}));
+    joint.gradients.push_back(wants ? walk.gradient_of(n) : nullptr);
+  }
 }
 
 }  // namespace
@@ -201,7 +230,7 @@ JointGraph differentiate(const Graph& traced, const std::vector<bool>& different
   GradientNotes notes;
   notes.at_end = [&](FunctionalForward& f) {
     try {
-      append_backward(f, notes, differentiated, joint);
+      append_backward(traced, f, notes, differentiated, joint);
     } catch (const OpError& e) {  // no such derivative
       throw NotFunctional(std::string("differentiate: ") + e.what());
     }

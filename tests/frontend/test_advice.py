@@ -72,7 +72,7 @@ def identity(*xs):
 CARETS = [
     (lambda x, n: identity(x, 1) + torch.tensor(identity(x).tolist()), "identity(x).tolist()", "~~~~~~~~~~~~~~~~~~^^"),
     (lambda x, n: (x + 1, 2 if x.sum() > 0 else 3), "x.sum() > 0", "^^^^^^^^^^^"),
-    (lambda x, n: [n, x[x > 0]], "x[x > 0]", "~^^^^^^^"),
+    (lambda x, n: [n, (1, 2)[x]], "(1, 2)[x]", "~~~~~~^^^"),
     (lambda x, n: identity(n, identity(print(n), x)), "print(n)", "~~~~~^^^"),
 ]
 

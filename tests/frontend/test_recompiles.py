@@ -179,7 +179,7 @@ REASONS = [
     (f_key, [(ONE, {"k": 1}), (ONE, {})], {}, ("d", "with key 'k'", "without key 'k'", "every call")),
     (f_mod, [(ONE, 10**30), (ONE, 10**31)], {}, ("n", str(10**30), str(10**31), "more than 64 bits")),
     (f_real, [(ONE, 1j), (ONE, 2j)], {}, ("n", "1j", "2j", "complex")),
-    (f_plus, [(ONE, NAN), (ONE, 1.5)], {}, ("n", "nan", "1.5", "fraction")),
+    (f_plus, [(ONE, NAN), (ONE, 1.5)], {}, ("n", "nan", "1.5", "becomes an input")),
     (f_inner, [(ONE, Thing({"a": 2})), (ONE, Thing({"a": 3}))], {}, ("t.value['a']", "2", "3", "symbol")),
     (f_index, [(TEN, slice(2)), (TEN, slice(3))], {}, ("s.stop", "2", "3", "symbol")),
     (f_loop, [(ONE, range(2)), (ONE, range(3))], {}, ("r.stop", "2", "3", "a range")),

@@ -19,7 +19,8 @@ NAME = "level"
 
 
 class Number(int):
-    pass
+    def __hash__(self):
+        return 7
 
 
 class Day(datetime.date, enum.Enum):

@@ -231,3 +231,32 @@ def test_a_cache_is_filled():
     for _ in range(3):
         assert compiled(x()).tolist() == [5.0, 6.0, 7.0]
     assert Cached.method.cache_info()[:2] == (2, 1)
+
+
+def test_a_referent_that_the_function_lets_go_of():
+    class Box:
+        pass
+
+    def f(x):
+        box, held = Box(), [Box()]
+        refs = weakref.ref(box), weakref.ref(held[0])
+        torch._dynamo.graph_break()
+        alive = refs[0]() is box, refs[1]() is held[0]
+        del box
+        held.clear()
+        return x + 1, alive, refs[0]() is None, refs[1]() is None
+
+    same(f, lambda: (torch.ones(2),))
+
+
+def test_a_cache_is_asked_with_the_very_tensor():
+    calls = []
+
+    @functools.lru_cache
+    def doubled(v):
+        calls.append(1)
+        return v * 2
+
+    x = torch.ones(2)
+    whole = torch.compile(lambda v: doubled(v) + 1)
+    assert whole(x).tolist() == whole(x).tolist() == [3, 3] and calls == [1]

@@ -143,8 +143,9 @@ def cumulative(name, a, axis=None, dtype=None, out=None):
         value = value.reshape(-1)
         axis = 0
     (d,) = facts.axes_of(axis, value.dim())
-    kept = value.dtype
+    kept, given = value.dtype, value
     value = torch.cumsum(value, dim=d) if name == "cumsum" else torch.cumprod(value, dim=d)
+    value = layout.iterated(value, [given])
     value = narrowed(value, kept if wanted is not None else value.dtype)
     return delivered(value, out)
 
