@@ -4,6 +4,7 @@
 import math
 import operator
 import random
+import sys
 
 import minidynamo as torch
 from graph_breaks.conditions import lister
@@ -65,7 +66,7 @@ def counted_up(x):
     return x * n
 @program("GB0213")
 def negated_by_operator(x): return x * operator.neg(random.randint(1, 9))
-@program("GB0213")
+@program("GB0170" if sys.version_info >= (3, 13) else "GB0213")  # which asks for the truth first
 def negated_truth(x): return x + (not random.randint(0, 1))
 @program("GB0213")
 def among_others(x): return x + (random.randint(1, 9) in (1, 2, 3))

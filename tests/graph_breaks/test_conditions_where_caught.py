@@ -6,6 +6,7 @@ The programs assert for themselves: PYTEST_DONT_REWRITE.
 import enum
 import functools
 import operator
+import sys
 import unittest
 
 import pytest
@@ -209,7 +210,8 @@ def set_result(x):
 ROWS = [
     ("GB0005", lambda x: x + len(list(map(str, [Named()]))[0][:3])),
     ("GB0006", lambda x: Below().ask(x)),
-    ("GB0006", lambda x: Below().add(x)),
+    # Partials have begun to bind in CPython 3.13.
+    *([("GB0006", lambda x: Below().add(x))] if sys.version_info < (3, 13) else []),
     ("GB0007", lambda x: x + (__import__("math") is not None)),
     ("GB0010", deleted_again()),
     ("GB0033", lambda x: x + torch.ops.aten.equal(x, x)),

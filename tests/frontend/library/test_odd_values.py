@@ -3,6 +3,7 @@
 import functools
 import inspect
 import re
+import sys
 import typing
 import weakref
 
@@ -194,10 +195,12 @@ def names_of_a_class(x):
     return x + ("d" in vars(HasDescriptor)), vars(Thing)["__init__"] is Thing.__init__
 
 
+# The keys of re's cache hold an instance of a class of its own from CPython 3.13 on.
+SUBSTITUTED = [substituted, substituted_empty, substituted_by_no_text] if sys.version_info < (3, 13) else []
 CASES = [
     cached_method, cached_for_a_made_tensor, referred_to, tensor_referred_to, reference_made, parameters_of_a_function,
-    arguments_bound, signature_behind_a_wrapper, questions_about_functions, substituted, substituted_empty,
-    substituted_by_no_text, compared_with_texts, names_of_a_class,
+    arguments_bound, signature_behind_a_wrapper, questions_about_functions, *SUBSTITUTED,
+    compared_with_texts, names_of_a_class,
     (attribute_deleted, Thing), (descriptor_deleted, HasDescriptor), (attributes_searched, Searching),
     (pair_equal, lambda: Pair(x())), (joined, lambda: ["a", "b"]),
     (dictionary_with_attributes, lambda: Lookup(a=x())),
@@ -206,6 +209,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: getattr(c, "__name__", "") or c[0].__name__)
 def test_in_one_graph(case):
+    re.purge()  # other tests leave keys in its cache that no guard can compare
     function, make = case if isinstance(case, tuple) else (case, None)
     same(function, lambda: (x(), make()) if make else (x(),), frames=1, breaks=[], backends=("eager",))
 
