@@ -27,7 +27,6 @@ HOMES = {
     "linalg.low_rank": "svd_lowrank pca_lowrank lobpcg",
     "functional": "broadcast_shapes",
     "random_counts": "poisson binomial",
-    "symbolic_numbers": "sym_int sym_float sym_not sym_max sym_min sym_sum sym_ite sym_fresh_size _sym_sqrt",
     "_more_checks": """
         _check_type _check_value _check_index _check_not_implemented _check_with _check_tensor_all
         _check_tensor_all_with
