@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "frontend/cpython/asynchronous_exception.h"
+
 namespace md {
 
 class PyRef {
@@ -48,10 +50,10 @@ inline bool checked(int r) {
   return r != 0;
 }
 
-// Clears an exception that was an answer ("no attribute of that name"). Lack of memory answers nothing, and is thrown
-// on.
+// Clears an exception that was an answer ("no attribute of that name"). Lack of memory answers nothing, nor does what
+// another thread or a signal handler raised in the code that was asked: they are thrown on.
 inline void clear_answer() {
-  if (PyErr_ExceptionMatches(PyExc_MemoryError)) throw PythonError{};
+  if (PyErr_ExceptionMatches(PyExc_MemoryError) || asynchronous_is_set()) throw PythonError{};
   PyErr_Clear();
 }
 // Borrowed; null: there is nothing at this text. PyDict_GetItemString says that of lack of memory as well.

@@ -151,6 +151,9 @@ PyObject* py_run_everything(PyObject*, PyObject* on) {
   });
 }
 
+// _is_asynchronous(traceback)
+PyObject* py_is_asynchronous(PyObject*, PyObject* traceback) { return PyBool_FromLong(is_asynchronous(traceback)); }
+
 // _end_with(exception): what the interpreter does with an exception that leaves a program, short of exiting: the hook
 // prints it; Ctrl-C ends the process by its signal once everything is shut down.
 PyObject* py_end_with(PyObject*, PyObject* error) {
@@ -203,6 +206,7 @@ PyMethodDef kDriverFunctions[] = {{"_compile", py_compile, METH_VARARGS, nullptr
                                   {"_call_unhooked", py_call_unhooked, METH_VARARGS, nullptr},
                                   {"_guard_rows", py_guard_rows, METH_O, nullptr},
                                   {"_run_everything", py_run_everything, METH_O, nullptr},
+                                  {"_is_asynchronous", py_is_asynchronous, METH_O, nullptr},
                                   {"_end_with", py_end_with, METH_O, nullptr},
                                   {"_count_frames", py_count_frames, METH_O, nullptr},
                                   {"_frame_counts", py_frame_counts, METH_NOARGS, nullptr},

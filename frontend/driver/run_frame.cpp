@@ -194,14 +194,18 @@ EntryRef compiled_now(const FrameRequest& r) {
   throw PythonError{};
 }
 
-// The exception that is set comes from the user's code, and not from the compiler or the interpreter (Ctrl-C).
+// The exception that is set comes from the user's code, and not from the compiler, the interpreter (Ctrl-C), a signal
+// handler or another thread.
 bool is_programs_own() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyRef module = own_module("minidynamo._dynamo.exc");
-  PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
-  const bool own = PyErr_GivenExceptionMatches(type, PyExc_Exception) && !PyErr_GivenExceptionMatches(type, ours.get());
-  PyErr_Restore(type, value, traceback);
+  PyRef error = take_exception();
+  PyRef ours = checked(PyObject_GetAttrString(own_module("minidynamo._dynamo.exc").get(), "TorchDynamoException"));
+  const auto is = [&](PyObject* type) { return PyErr_GivenExceptionMatches(error.get(), type) != 0; };
+  const bool short_of = is(PyExc_MemoryError) || is(PyExc_RecursionError);  // nothing more can be asked then
+  const bool own =
+      is(PyExc_Exception) && !is(ours.get()) && (short_of || report("came_from_outside", {error}).get() != Py_True);
+  PyObject* const type = Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(error.get())));
+  PyObject* const traceback = PyException_GetTraceback(error.get());
+  PyErr_Restore(type, error.release(), traceback);
   return own;
 }
 
@@ -451,7 +455,7 @@ PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameA
     const EntryPlan& plan = static_cast<const CompiledPlan*>(entry.compiled.get())->plan;
     return run_single_output(plan, args, found.data(), committed).release();
   } catch (...) {
-    if (!committed) {
+    if (!committed && (!PyErr_Occurred() || is_programs_own())) {
       PyErr_Clear();
       return repeat = true, nullptr;
     }

@@ -6,6 +6,7 @@
 #include "frontend/entries/frame_notes.h"
 #include "frontend/interpreter/break_place.h"
 #include "frontend/marked_callables/marked_value.h"
+#include "frontend/report/events.h"
 #include "frontend/tensors/absent_names.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/frame_places.h"
@@ -336,9 +337,11 @@ void Tracer::raise_current() {
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   PyRef t = PyRef::steal(type), v = PyRef::steal(value), tb = PyRef::steal(traceback);
-  if (PyErr_GivenExceptionMatches(t.get(), PyExc_KeyboardInterrupt) ||
-      PyErr_GivenExceptionMatches(t.get(), PyExc_MemoryError) ||
-      PyErr_GivenExceptionMatches(t.get(), PyExc_SystemError)) {
+  const auto is = [&](PyObject* class_of_error) { return PyErr_GivenExceptionMatches(t.get(), class_of_error) != 0; };
+  if (tb && v) PyException_SetTraceback(v.get(), tb.get());
+  const bool of_code = tb && v && !is(PyExc_RecursionError);  // nothing more can be asked near the limit
+  if (is(PyExc_KeyboardInterrupt) || is(PyExc_MemoryError) || is(PyExc_SystemError) ||
+      (of_code && report("came_from_outside", {v}).get() == Py_True)) {
     PyErr_Restore(t.release(), v.release(), tb.release());
     throw PythonError{};
   }

@@ -8,6 +8,7 @@ handlers cannot be asked without the tensors' elements, the graph itself runs, w
 import threading
 
 from .. import _C
+from .._dynamo.foreign_exceptions import interrupts
 from ..autograd import Function, grad
 from . import modes
 from .stand_ins import is_opened
@@ -301,7 +302,9 @@ class OpenedGraph:
         gradients = _C.is_grad_enabled() and any(isinstance(v, _C.Tensor) and v.requires_grad for v in inputs)
         try:
             ways, leaves = _ways(inputs)
-        except Exception:  # of __tensor_flatten__: the graph itself does not need it
+        except Exception as error:  # of __tensor_flatten__: the graph itself does not need it
+            if interrupts(error):
+                raise
             return self._graph(*inputs)
         plan = self._plan_for(inputs, ways, gradients)
         if plan is None or (plan.writes and _share_memory(leaves)):
@@ -319,7 +322,9 @@ class OpenedGraph:
                 return None
             try:
                 plan = Plan(self._graph, self._backend, inputs, ways, gradients)
-            except Exception:  # whatever it is, it comes again when the handler is asked about the tensors themselves
+            except Exception as error:  # it comes again when the handler is asked about the tensors themselves
+                if interrupts(error):
+                    raise
                 plan = None
             self._plans.append((ways, gradients, plan))
         return plan

@@ -5,7 +5,6 @@ column, last column) of what the frame was executing, -1: not known, and may be 
 type, context, explanation, hints); code -1 is a break that has a title only.
 """
 
-import _signal
 import _thread
 import logging
 import re
@@ -25,6 +24,7 @@ from .exc import (
     TorchRuntimeError,
     Unsupported,
 )
+from .foreign_exceptions import interrupts, passes_through
 from .marked_report import errors_on_break as errors_on_break
 from .marked_report import stance_error as stance_error
 from .marked_report import uncaptured as uncaptured
@@ -309,36 +309,7 @@ def log_dynamic(text):
 def came_from_outside(error):
     """It has nothing to do with what was compiled: a signal handler or another thread had it raised here, or the
     program's filters made an exception of a warning of ours."""
-    return _is_from_signal_handler(error) or _is_set_by_a_thread(error) or _is_our_warning(error)
-
-
-def _is_set_by_a_thread(error):
-    # PyThreadState_SetAsyncExc: raised between any two instructions. Code of ours raises no class of the program.
-    known = {*sys.stdlib_module_names, "numpy", __name__.partition(".")[0]}
-    if error.__traceback__ is None or type(error).__module__.partition(".")[0] in known:
-        return False
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in known:
-        trace = trace.tb_next
-    return trace is None
-
-
-def _is_our_warning(error):
-    return _passes_through({warn_untraceable.__code__}, error.__traceback__)
-
-
-def _is_from_signal_handler(error):
-    handlers = [_signal.getsignal(number) for number in _signal.valid_signals()]
-    calls = [getattr(h, "__func__", h if hasattr(h, "__code__") else type(h).__call__) for h in handlers if callable(h)]
-    return _passes_through({getattr(call, "__code__", None) for call in calls}, error.__traceback__)
-
-
-def _passes_through(codes, trace):
-    while trace is not None:
-        if trace.tb_frame.f_code in codes:
-            return True
-        trace = trace.tb_next
-    return False
+    return interrupts(error) or passes_through({warn_untraceable.__code__}, error.__traceback__)
 
 
 # ---- once-only warnings ------------------------------------------------------------------------------------------
