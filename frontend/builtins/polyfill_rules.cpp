@@ -2,6 +2,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/marked_callables/texts.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/values/constant.h"
@@ -121,6 +122,11 @@ ValueRef rule_is_same_raise(Tracer& t, CallArgs& args) {
   return t.boolean(a.traceback == b.traceback && same(a.cause, b.cause) && same(a.context, b.context));
 }
 
+ValueRef rule_with_fields(Tracer& t, CallArgs& args) {
+  expect_args(t, "with_fields", args, 2, 2);
+  return text_of_fields(args[0], args[1]);
+}
+
 constexpr BuiltinRow kPolyfillRules[] = {
     {"minidynamo.polyfills.bridge", "refuse", rule_refuse},
     {"minidynamo.polyfills.bridge", "is_held", rule_is_held},
@@ -131,6 +137,7 @@ constexpr BuiltinRow kPolyfillRules[] = {
     {"minidynamo.polyfills.bridge", "is_caught", rule_is_caught},
     {"minidynamo.polyfills.bridge", "describe_as", rule_describe_as},
     {"minidynamo.polyfills.bridge", "is_same_raise", rule_is_same_raise},
+    {"minidynamo.polyfills.bridge", "with_fields", rule_with_fields},
     {"types", "MethodType", rule_method_type},
 };
 

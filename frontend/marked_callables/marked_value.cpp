@@ -115,7 +115,7 @@ void guard_registered(Tracer& t, const PyRef& space, PyObject* name) {
 }  // namespace
 
 ValueRef MarkedValue::get_attr(Tracer& t, PyObject* name) {
-  if (!real) return Value::get_attr(t, name);
+  if (!real) unmodelled_method(*this, text_of(name));
   if (which == MarkKind::Comptime) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (source && PyFunction_Check(real.get())) {
     PyObject* own = reinterpret_cast<PyFunctionObject*>(real.get())->func_dict;
@@ -175,6 +175,7 @@ ValueRef MarkedValue::call(Tracer& t, CallArgs args) {
 
 ValueRef MarkedValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if (which == MarkKind::Comptime) return call_comptime(t, text_of(name), std::move(args));
+  if (which == MarkKind::Text) unmodelled_method(*this, text_of(name), args);
   return Value::call_method(t, name, std::move(args));
 }
 
@@ -349,42 +350,6 @@ Reg MarkedValue::rebuild(PlanBuilder& b) {
   s.a = b.load_constant(attribute(payload, "format"));
   for (auto& v : parts) s.regs.push_back(b.rebuild(v));
   return b.step(std::move(s));
-}
-
-// --- f-strings -----------------------------------------------------------------------------------------------------
-
-ValueRef deferred_text(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec) {
-  const PyRef& functions = t.config.reorderable_logging_functions;
-  if (v->kind != ValueKind::Tensor || !functions || PySet_GET_SIZE(functions.get()) == 0) return {};
-  static const char* const conversions[] = {"", "!s", "!r", "!a"};
-  PyRef text = spec ? t.realize(spec)->as_constant() : PyRef();
-  if (conversion > 3 || (spec && !text)) return {};
-  const std::string format = std::string("{") + conversions[conversion] + (text ? ":" + text_of(text.get()) : "") + "}";
-  auto made = make_ref<MarkedValue>(MarkKind::Text, PyRef(), checked(PyUnicode_FromString(format.c_str())));
-  made->parts = {v};
-  return made;
-}
-
-ValueRef joined_text(const std::vector<ValueRef>& pieces) {
-  const auto deferred = [](const ValueRef& v) { return v->kind == ValueKind::Marked; };
-  if (!std::ranges::any_of(pieces, deferred)) return {};
-  std::string format;
-  std::vector<ValueRef> parts;
-  for (const ValueRef& v : pieces) {
-    if (auto* text = as<MarkedValue>(v); text && text->which == MarkKind::Text) {
-      format += text_of(text->payload.get());
-      parts.insert(parts.end(), text->parts.begin(), text->parts.end());
-      continue;
-    }
-    PyRef c = v->as_constant();
-    if (!c) return {};
-    for (const char x : text_of(c.get())) format += x == '{' || x == '}' ? std::string(2, x) : std::string(1, x);
-  }
-  auto made = make_ref<MarkedValue>(
-      MarkKind::Text, PyRef(),
-      checked(PyUnicode_DecodeUTF8(format.data(), static_cast<Py_ssize_t>(format.size()), "strict")));
-  made->parts = std::move(parts);
-  return made;
 }
 
 }  // namespace md

@@ -23,7 +23,8 @@ struct MarkedValue final : Value {
   MarkKind which;
   PyRef payload;
   std::vector<ValueRef> parts;  // Text: what the format string in `payload` is filled with
-  bool waits = false;           // Text: for a call that runs after the graph; else its time is now
+  bool waits = false;           // Text: it may be written after the graph
+  std::vector<PyRef> fields;    // Text: the keywords of str.format() whose values only a run knows
 
  private:
   ValueRef call_own(Tracer& t, CallArgs args);
@@ -38,9 +39,5 @@ struct MarkedValue final : Value {
 // Null: the object is not marked and named by no setting, or it is an object for whose calls Tracer::marked_callable()
 // is asked.
 ValueRef wrap_marked(Tracer& t, PyObject* o, SourceRef source);
-// f"{x}" of a tensor, for a function of reorderable_logging_functions: null if there are none.
-ValueRef deferred_text(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec);
-// The pieces of an f-string, some of them deferred: null if none is.
-ValueRef joined_text(const std::vector<ValueRef>& pieces);
 
 }  // namespace md

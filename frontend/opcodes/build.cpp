@@ -1,6 +1,6 @@
 // Building, unpacking and formatting.
 #include "frontend/cpython/object_attr.h"
-#include "frontend/marked_callables/marked_value.h"
+#include "frontend/marked_callables/texts.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/trace/listed_raises.h"
 #include "frontend/values/builtin_bases.h"
@@ -32,7 +32,8 @@ OPCODE(BUILD_SET) {
 
 OPCODE(BUILD_STRING) {
   PyRef parts = checked(PyList_New(0));
-  const std::vector<ValueRef> pieces = pop_n(f, i.a);
+  std::vector<ValueRef> pieces = pop_n(f, i.a);
+  for (ValueRef& v : pieces) v = t.realize(v);
   if (ValueRef text = joined_text(pieces)) return f.push(text);
   for (auto& v : pieces) {
     PyRef c = t.realize(v)->as_constant();

@@ -1,6 +1,6 @@
 // str(), repr(), ascii() and format() of values.
 #include "frontend/cpython/object_attr.h"
-#include "frontend/marked_callables/marked_value.h"
+#include "frontend/marked_callables/texts.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"

@@ -168,12 +168,10 @@ Reg ExceptionValue::rebuild(PlanBuilder& b) {
 bool is_caught(Tracer& t, const ValueRef& raw, PyTypeObject* type) {
   ValueRef v = t.realize(raw);
   if (auto* tuple = as<TupleValue>(v)) {
-    for (auto& x : tuple->items) {
-      PyRef c = class_object(t.realize(x));
-      if (!c || (!PyExceptionClass_Check(c.get()) && !PyTuple_Check(c.get()))) graph_break<GB0051>(v->print());
-      if (is_caught(t, x, type)) return true;
-    }
-    return false;
+    // Python looks at all of them before it compares any.
+    for (auto& x : tuple->items)
+      if (PyRef c = class_object(t.realize(x)); !c || !PyExceptionClass_Check(c.get())) graph_break<GB0051>(v->print());
+    return std::ranges::any_of(tuple->items, [&](const ValueRef& x) { return is_caught(t, x, type); });
   }
   PyRef c = class_object(v);
   if (!c || !PyExceptionClass_Check(c.get())) graph_break<GB0050>(v->print());

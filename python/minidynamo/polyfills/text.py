@@ -1,4 +1,4 @@
-"""str.format and format_map, where an argument is no constant, and re.sub with a function."""
+"""str.format, format_map and join, where an argument is no constant, and re.sub with a function."""
 
 import re
 
@@ -67,11 +67,22 @@ def _formatted(text, positions, named, depth):
 
 
 def format_text(self, /, *args, **kwargs):
-    return _formatted(self, _Positions(args), kwargs, 1)
+    return bridge.with_fields(_formatted(self, _Positions(args), kwargs, 1), kwargs)
 
 
 def format_from(self, mapping, /):
     return _formatted(self, _Positions(None), mapping, 1)
+
+
+def join_texts(self, parts, /):
+    text = ""
+    for at, part in enumerate(parts):
+        if not isinstance(part, str):
+            raise TypeError(f"sequence item {at}: expected str instance, {type(part).__name__} found")
+        if type(part) is not str:
+            bridge.refuse("str.join", "an instance of a subclass of str beside the text of a tensor")
+        text = f"{text}{self}{part}" if at else f"{part}"
+    return text
 
 
 def _substituted(pattern, repl, string, count):
@@ -105,6 +116,7 @@ def substitute_counting(self, repl, string, count=0):
 TABLE = {
     (str, "format"): format_text,
     (str, "format_map"): format_from,
+    (str, "join"): join_texts,
     (re.Pattern, "sub"): substitute,
     (re.Pattern, "subn"): substitute_counting,
 }
