@@ -117,15 +117,22 @@ bool flows_through(const Node& n) {
   return is_inplace(n) || std::ranges::any_of(n.types, [](const TensorType& type) { return type.requires_grad; });
 }
 
+bool comes_from_outside(const Node& n) { return n.kind == NodeKind::Placeholder || n.kind == NodeKind::GetAttr; }
+
 // Gradients reach an input of the graph, or a tensor it holds, that requires grad.
 bool reaches_inputs(Tracer& t, Node* from) {
   bool found = false;
   Dependencies(t).walk(from, [&](const Node& n) {
-    const bool outer = n.kind == NodeKind::Placeholder || n.kind == NodeKind::GetAttr;
-    found |= outer && !n.types.empty() && n.type().requires_grad;
+    found |= comes_from_outside(n) && !n.types.empty() && n.type().requires_grad;
     return !found && flows_through(n);
   });
   return found;
+}
+
+// What was computed before the graph goes on to tensors which the graph does not show.
+bool goes_on_outside(const Node& n) {
+  return comes_from_outside(n) && !n.types.empty() && n.type().requires_grad &&
+         n.type().history != GradHistory::Leaf;
 }
 
 std::unordered_set<const Node*> reached_from(Tracer& t, const std::vector<Node*>& from) {
@@ -338,6 +345,10 @@ ValueRef rule_run_pass(Tracer& t, CallArgs& args) {
   if (std::ranges::any_of(inputs, [](const TensorValue* x) { return !x || !x->type.requires_grad; }))
     t.raise(PyExc_RuntimeError, "One of the differentiated Tensors does not require grad");
   const auto nodes = reached_from(t, from);
+  const auto asks_of_outside = [](const TensorValue* x) { return comes_from_outside(*x->node); };
+  if (std::ranges::any_of(nodes, [](const Node* n) { return goes_on_outside(*n); }) &&
+      std::ranges::any_of(inputs, asks_of_outside))
+    unmodelled("backward", "gradients through operations that were recorded before the call");
   // An input of a level is two results: the function's tensor, and what gradients reach behind it.
   const auto is_reached = [&](const Node* n) {
     const bool item = n->kind == NodeKind::GetItem && is_call(*n->args[0].get<Node*>(), "_input_of_level");
