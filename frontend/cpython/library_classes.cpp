@@ -31,6 +31,8 @@ Place place_of(LibraryClass which) {
       return {"minidynamo.quantized_tensors", "QuantizedTensor"};
     case LibraryClass::SymbolicInt:
       return {"minidynamo.fx.experimental.symbolic_shapes", "SymInt"};
+    case LibraryClass::FunctionMode:
+      return {"minidynamo.overrides", "TorchFunctionMode"};
     default:
       return {"minidynamo.autograd.function", "Function"};
   }

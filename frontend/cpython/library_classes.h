@@ -15,7 +15,8 @@ enum class LibraryClass {
   CompressedTensor,  // sparse too, by rows or columns
   NestedTensor,      // of the layout strided
   QuantizedTensor,
-  SymbolicInt
+  SymbolicInt,
+  FunctionMode
 };
 
 // The class or a class derived from it. False while nobody has imported the class: nothing can be derived from it then.

@@ -23,6 +23,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/rules.h"
+#include "frontend/values/tensor_subclass.h"
 #include "ir/graph/op_table.h"
 
 namespace md {
@@ -201,6 +202,8 @@ ValueRef MarkedValue::call_own(Tracer& t, CallArgs args) {
 
 // An operator of minidynamo.library: it knows its name, its rule for shapes and what it writes to.
 ValueRef MarkedValue::call_operator(Tracer& t, CallArgs args) {
+  if (ValueRef answer = ask_torch_function(t, ValueRef(this), args)) return answer;
+  (void)strip_subclasses(t, args);  // below, only handlers of operators are asked
   OutCall c;
   c.name = text_attribute(real, "_name");
   if (t.config.only_allow_pt2_compliant_ops && PyObject_IsTrue(attribute(real, "_pt2_compliant").get()) != 1)

@@ -1,6 +1,7 @@
 // raise, except, with.
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/trace/listed_raises.h"
@@ -112,8 +113,9 @@ OPCODE(CLEANUP_THROW) {
   throw TracedRaise{e};
 }
 
-// Managers of the compiler's own package, and the one that does nothing.
+// Managers of the compiler's own package and modes below its class, and the one that does nothing.
 static bool is_known_manager(PyTypeObject* type) {
+  if (is_library_class(type, LibraryClass::FunctionMode)) return true;
   PyObject* const module = own_attribute(type, "__module__");
   const std::string name = module && PyUnicode_Check(module) ? text_of(module) : "";
   return name == "minidynamo" || name.starts_with("minidynamo.") ||
