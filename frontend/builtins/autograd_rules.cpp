@@ -11,14 +11,19 @@
 #include "frontend/cpython/made_once.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/entries/frame_notes.h"
+#include "frontend/marked_callables/shaped_values.h"
+#include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
+#include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/tensor.h"
+#include "frontend/values/tensor_subclass.h"
 #include "ir/graph/callee.h"
 
 namespace md {
@@ -49,23 +54,35 @@ bool is_callable_code(PyObject* found) {
   return found && PyFunction_Check(found);
 }
 
+// The arguments of a call: containers and constants around what the graph computes and around objects of the program.
+struct FunctionArguments {
+  PyRef positional, keywords;
+  std::vector<PyRef> held;  // for each hole in order; null: the graph computes it
+};
+
 // The call of a Function itself, for graphs that record gradients.
 class AppliedFunction final : public Callee {
  public:
-  explicit AppliedFunction(PyRef apply) : apply_(std::move(apply)) {}
+  AppliedFunction(PyRef apply, FunctionArguments given) : apply_(std::move(apply)), given_(std::move(given)) {}
   ~AppliedFunction() override {
     if (!Py_IsInitialized()) return;
     const PyGILState_STATE state = PyGILState_Ensure();
-    apply_ = PyRef();
+    apply_ = PyRef(), given_ = {};
     PyGILState_Release(state);
   }
   // Tensors among the results, null where one is none.
   std::vector<TensorRef> run(std::span<const Arg> args, std::span<const ExpectedTensor>) const override {
-    PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
-    for (std::size_t i = 0; i < args.size(); ++i)
-      PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), from_arg(args[i]).release());
+    const PyRef call = checked(
+        PyObject_CallFunctionObjArgs(of_module("minidynamo._dynamo.marked_callables", "_Spread").get(), apply_.get(),
+                                     given_.positional.get(), given_.keywords.get(), shape_hole(), nullptr));
+    const PyRef inside = checked(PyTuple_New(static_cast<Py_ssize_t>(given_.held.size())));
+    auto next = args.begin();
+    for (std::size_t i = 0; i < given_.held.size(); ++i) {
+      PyRef value = given_.held[i] ? given_.held[i] : from_arg(*next++);
+      PyTuple_SET_ITEM(inside.get(), static_cast<Py_ssize_t>(i), value.release());
+    }
     const Disarmed plain;
-    PyRef result = checked(PyObject_Call(apply_.get(), given.get(), nullptr));
+    PyRef result = checked(PyObject_Call(call.get(), inside.get(), nullptr));
     PyRef items = PyTuple_Check(result.get()) ? result : checked(PyTuple_Pack(1, result.get()));
     std::vector<TensorRef> out;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
@@ -77,41 +94,87 @@ class AppliedFunction final : public Callee {
 
  private:
   PyRef apply_;
+  FunctionArguments given_;
 };
+
+// Of an instance of a subclass its tensor. One that a handler knows leads to the program's object when the graph runs.
+ValueRef tensor_in(const ValueRef& v) {
+  const ValueRef data = data_of(v);
+  return data->kind == ValueKind::Tensor ? data : v;
+}
+
+bool is_container(const ValueRef& v) { return as<ListValue>(v) || as<TupleValue>(v) || as<DictValue>(v); }
+
+bool is_hole(const ValueRef& v) {
+  return v->kind == ValueKind::Size || tensor_in(v)->kind == ValueKind::Tensor ||
+         (v->real && v->kind != ValueKind::Constant && !is_container(v));
+}
 
 // While the forward of a Function is traced: which nodes stand for it.
 class TracedForward {
  public:
-  TracedForward(Tracer& t, const ValueRef& cls, const std::vector<ValueRef>& given, bool named) : t_(t) {
-    known_ = !named && t.graphs.outer.empty();
-    for (const ValueRef& v : given) known_ = known_ && is_argument(v);
+  TracedForward(Tracer& t, const ValueRef& cls, const std::vector<ValueRef>& given, const CallArgs& named) : t_(t) {
+    known_ = t.graphs.outer.empty();
     if (!known_) return;
-    for (const ValueRef& v : given) call_.args.push_back(t.to_arg(v));
-    PyObject* type = reinterpret_cast<PyObject*>(as<ClassValue>(cls)->type());
-    call_.callee = std::make_shared<AppliedFunction>(checked(PyObject_GetAttrString(type, "apply")));
-    first_ = t.graphs.current->nodes.size();
+    if (is_overridden(t, given)) unmodelled(kRecorded, "call that modes or classes with __torch_function__ answer");
     effects_ = t.effects.list().size();
+    FunctionArguments arguments;
+    arguments.positional = checked(PyList_New(0)), arguments.keywords = checked(PyDict_New());
+    for (const ValueRef& v : given) checked(PyList_Append(arguments.positional.get(), shape_of(v, arguments).get()));
+    for (const auto& [name, v] : named.keywords)
+      checked(PyDict_SetItem(arguments.keywords.get(), name.get(), shape_of(v, arguments).get()));
+    PyObject* type = reinterpret_cast<PyObject*>(as<ClassValue>(cls)->type());
+    PyRef apply = checked(PyObject_GetAttrString(type, "apply"));
+    call_.callee = std::make_shared<AppliedFunction>(std::move(apply), std::move(arguments));
+    first_ = t.graphs.current->nodes.size();
     held_before_ = t.graphs.holds_functions;
   }
 
   void finish(const ValueRef& result) {
-    if (!known_ || t_.effects.list().size() != effects_ || !add_results(result) || !find_nodes()) return;
+    if (known_ && t_.effects.list().size() != effects_)
+      unmodelled(kRecorded, "forward that changes objects of the program");
+    if (!known_ || !add_results(result) || !find_nodes()) return;
     t_.graphs.current->delegated.push_back(std::move(call_));
     t_.graphs.holds_functions = held_before_;
   }
 
  private:
-  static bool is_argument(const ValueRef& v) {
-    if (v->kind == ValueKind::Tensor) return true;
-    PyObject* o = v->kind == ValueKind::Constant ? v->real.get() : nullptr;
-    return o && (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
-                 PyUnicode_CheckExact(o));
+  static constexpr const char* kRecorded = "autograd.Function whose gradients are recorded";
+
+  // When the graph runs, the forward is called with tensors and nobody else is asked.
+  static bool is_overridden(Tracer& t, const std::vector<ValueRef>& given) {
+    if (t.overrides.asks_modes()) return true;
+    const PyRef handler = checked(PyUnicode_InternFromString("__torch_function__"));
+    return t.overrides.asks_subclasses() &&
+           std::ranges::any_of(asked_types(t, CallArgs{given, {}}), [&](PyTypeObject* type) {
+             return !is_default_torch_function(t.on_class(type, handler.get()).found);
+           });
+  }
+  PyRef shape_of(const ValueRef& v, FunctionArguments& arguments) {
+    std::vector<ValueRef> holes;
+    std::string offender;
+    PyRef shape = result_shape(t_, v, holes, offender, is_hole);
+    if (!shape) unmodelled(kRecorded, "argument of type " + offender);
+    for (const ValueRef& hole : holes) {
+      const ValueRef data = tensor_in(hole);
+      const bool computed = data->kind == ValueKind::Tensor || data->kind == ValueKind::Size;
+      arguments.held.push_back(computed ? PyRef() : held(data));
+      if (computed) call_.args.push_back(t_.to_arg(data));
+    }
+    return shape;
+  }
+  // The graph runs before what the trace has changed is stored.
+  PyRef held(const ValueRef& v) {
+    if (effects_ != 0) unmodelled(kRecorded, "object among the arguments after changes to objects");
+    if (v->source) t_.guard(GuardKind::IdMatch, v->source, v->real);
+    return v->real;
   }
   bool add_results(const ValueRef& result) {
     auto* tuple = as<TupleValue>(result);
     const std::vector<ValueRef> items = tuple ? tuple->items : std::vector<ValueRef>{result};
     for (std::size_t i = 0; i < items.size(); ++i)
-      if (auto* x = as<TensorValue>(items[i])) call_.results.emplace_back(static_cast<int>(i), x->node);
+      if (auto* x = as<TensorValue>(tensor_in(t_.realize(items[i]))))
+        call_.results.emplace_back(static_cast<int>(i), x->node);
     return !call_.results.empty();
   }
   bool find_nodes() {
@@ -197,7 +260,7 @@ ValueRef rule_apply(Tracer& t, CallArgs& args) {
     graph_break<GB0085>(self, print_list(given), print_keywords(args));
   bool wanted = false;
   for (auto& v : given) {
-    auto* x = as<TensorValue>(v);
+    auto* x = as<TensorValue>(data_of(v));
     wanted |= x && x->type.requires_grad;
   }
   if (wanted && t.grad_enabled) {
@@ -208,7 +271,7 @@ ValueRef rule_apply(Tracer& t, CallArgs& args) {
   auto named = make_ref<DictValue>(&PyDict_Type);
   for (auto& [name, v] : args.keywords) named->put(t, t.constant(name), v);
   std::optional<TracedForward> forward;
-  if (wanted && t.grad_enabled) forward.emplace(t, args[0], given, !args.keywords.empty());
+  if (wanted && t.grad_enabled) forward.emplace(t, args[0], given, args);
   ValueRef result = t.call(t.from_object(of_module(kModule, "_run").get(), nullptr),
                            CallArgs{{args[0], make_ref<TupleValue>(std::move(given)), named}, {}});
   if (forward) forward->finish(result);
@@ -218,9 +281,10 @@ ValueRef rule_apply(Tracer& t, CallArgs& args) {
 // The result of a traced forward: what the graph hands out requires grad.
 ValueRef rule_require_grad(Tracer& t, CallArgs& args) {
   expect_args(t, "_require_grad", args, 1, 1);
-  auto* x = as<TensorValue>(args[0]);
+  auto* x = as<TensorValue>(data_of(args[0]));
   if (!x) return {};
   x->set_grad_state({true, GradHistory::Computed});
+  if (x->stand_in) x->stand_in->set_grad_state({true, GradHistory::Computed});
   t.graphs.holds_functions = true;
   return args[0];
 }
@@ -232,7 +296,7 @@ ValueRef rule_save_for_backward(Tracer& t, CallArgs& args) {
   if (ctx->real || !ctx->stored(checked(PyUnicode_InternFromString("needs_input_grad")).get()))
     graph_break<GB0138>(ctx->print());
   for (std::size_t k = 1; k < args.positional.size(); ++k)
-    if (args[k]->kind != ValueKind::Tensor && !is_true_constant(args[k], Py_None))
+    if (data_of(args[k])->kind != ValueKind::Tensor && !is_true_constant(args[k], Py_None))
       t.raise(PyExc_TypeError, "save_for_backward can only save variables, but got a " +
                                    (args[k]->python_type() ? type_name(args[k]->python_type()) : "object"));
   ctx->plain_store(t, checked(PyUnicode_InternFromString("_saved")).get(),

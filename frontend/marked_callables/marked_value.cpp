@@ -183,6 +183,7 @@ ValueRef MarkedValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
 // An op of the table by its name in torch.ops.aten.
 ValueRef MarkedValue::call_own(Tracer& t, CallArgs args) {
   const std::string name = text_attribute(real, "_own_name");
+  if (ValueRef answer = ask_torch_function(t, ValueRef(this), args)) return answer;
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   // A function of the library that is no op of the table: equal().
@@ -202,7 +203,8 @@ ValueRef MarkedValue::call_own(Tracer& t, CallArgs args) {
 
 // An operator of minidynamo.library: it knows its name, its rule for shapes and what it writes to.
 ValueRef MarkedValue::call_operator(Tracer& t, CallArgs args) {
-  if (ValueRef answer = ask_torch_function(t, ValueRef(this), args)) return answer;
+  const PyRef asked = checked(PyObject_CallMethod(real.get(), "_as_asked", nullptr));
+  if (ValueRef answer = ask_torch_function(t, t.from_object(asked.get(), nullptr), args)) return answer;
   (void)strip_subclasses(t, args);  // below, only handlers of operators are asked
   OutCall c;
   c.name = text_attribute(real, "_name");

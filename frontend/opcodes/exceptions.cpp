@@ -1,7 +1,7 @@
 // raise, except, with.
 #include "frontend/builtins/families.h"
-#include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/library_classes.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/trace/listed_raises.h"

@@ -53,6 +53,15 @@ def find(qualified_name):
     return _operators.get(qualified_name.removesuffix(".default"))
 
 
+def _asked(args, kwargs):
+    """The values whose modes and classes are asked about a call with them, also in lists; None: nobody is."""
+    given = [*args, *kwargs.values()]
+    for value in given[:]:
+        if isinstance(value, (list, tuple)):
+            given += value
+    return tuple(given) if _C._has_torch_function_variadic(*given) else None
+
+
 class _Overload:
     """`ops.ns.name.default`, or `ops.ns.name`, which means the same: what can be called and put into graphs."""
 
@@ -96,7 +105,17 @@ class _Overload:
         return self._operator.schema.written(counts, named)
 
     def __call__(self, *args, **kwargs):
+        asked = _asked(args, kwargs)
+        if asked is not None:
+            return _C._handle_torch_function(self._as_asked(), asked, args, kwargs)
         return self._operator(*args, **kwargs)
+
+    def _as_asked(self):
+        """What overrides are asked about when this is called."""
+        return self
+
+    def __str__(self):
+        return f"{self._operator.name.replace('::', '.')}{self._suffix}"
 
 
 class _Kind(type):
@@ -207,6 +226,8 @@ class _OwnOp:
         return False
 
     def __call__(self, *args, **kwargs):
+        if _C._has_torch_function_variadic(*args, *kwargs.values()):
+            return _C._handle_torch_function(self, (*args, *kwargs.values()), args, kwargs)
         if kwargs:
             from ._aten.implementations import without_places
 

@@ -204,6 +204,9 @@ class CustomOpDef(_ops._Overload):
         namespace, name = self._operator.name.split("::")
         return getattr(getattr(_ops.ops, namespace), name).default
 
+    def _as_asked(self):
+        return self._opoverload
+
     def register_fake(self, fn, /):
         """Decorator: `fn` takes the operator's arguments and returns tensors of the right sizes and dtypes.
 
@@ -244,6 +247,8 @@ class CustomOpDef(_ops._Overload):
 
     def __repr__(self):
         return f"<CustomOpDef({self._operator.name})>"
+
+    __str__ = __repr__
 
 
 _C._mark_callable(CustomOpDef, "custom_op")
