@@ -26,4 +26,22 @@ def fake_tensor_unsupported(fn):
     return backend
 
 
+class AotAutograd:
+    """A backend that gives a forward and a backward graph of operators to compilers of one's own."""
+
+    def __init__(self, **kwargs):
+        self.__name__ = "compiler_fn"
+        self.kwargs = kwargs
+
+    def __call__(self, gm, example_inputs, **kwargs):
+        from ..._functorch.aot_autograd import aot_module_simplified
+
+        return aot_module_simplified(gm, example_inputs, **{**self.kwargs, **kwargs})
+
+
+def aot_autograd(**kwargs):
+    """A backend of fw_compiler, bw_compiler, inference_compiler, partition_fn and decompositions."""
+    return AotAutograd(**kwargs)
+
+
 __getattr__ = _absent_names(__name__)
