@@ -103,6 +103,31 @@ Arg expand_rule(ops::Addr, const Expansion& e) {
   return weighted_sum(e, outer(e, e.arg(1), e.arg(2)));
 }
 
+// One product of matrices: the rows of all leading dimensions are those of one matrix.
+Arg expand_rule(ops::Linear, const Expansion& e) {
+  const TensorType x = e.tensor(0), w = e.tensor(1);
+  const bool has_bias = !e.arg(2).is_none();
+  if (x.dim() == 0 || w.dim() == 0) {
+    e.fail(ErrorKind::Runtime, "both arguments to linear need to be at least 1D, but they are {}D and {}D", x.dim(),
+           w.dim());
+  }
+  if (w.dim() == 1) {
+    if (has_bias && x.dim() == 2) e.fail(ErrorKind::Runtime, "mat2 must be a matrix, got 1-D tensor");
+    const Arg made = e.call(id::Matmul, {e.arg(0), e.arg(1)});
+    return has_bias ? e.call(id::Add, {made, e.arg(2)}) : made;
+  }
+  SizeVec outer(x.sizes.begin(), x.sizes.end() - 1);
+  const Arg rows = x.dim() == 2 ? e.arg(0) : reshaped(e, e.arg(0), SizeVec{product(outer), x.sizes.back()});
+  const Arg columns = e.call(id::MatrixT, {e.arg(1)});
+  // A bias of several dimensions is added to the result as a whole.
+  const bool inside = has_bias && (x.dim() == 2 || e.tensor(2).dim() <= 1);
+  const Arg made = inside ? e.call(id::Addmm, {e.arg(2), rows, columns, 1, 1}) : e.call(id::Mm, {rows, columns});
+  if (x.dim() == 2) return made;
+  outer.push_back(w.sizes[0]);
+  const Arg whole = reshaped(e, made, outer);
+  return has_bias && !inside ? e.call(id::Add, {whole, e.arg(2)}) : whole;
+}
+
 // --- Vectors, arrays -------------------------------------------------------------------------------------------------
 
 Arg expand_rule(ops::Vdot, const Expansion& e) { return e.call(id::Dot, {e.arg(0), e.arg(1)}); }

@@ -157,7 +157,7 @@ constexpr std::string_view kByParts =
     "avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d "
     "adaptive_max_pool2d_with_indices interpolate norm norm.scalar linalg_norm linalg_norm.name "
     "linalg_matrix_norm linalg_matrix_norm.name diff trapezoid trapezoid.x msort nanmean take_along_dim "
-    "tensordot softsign tanhshrink kron einsum chain_matmul linalg_multi_dot matrix_power rms_norm ";
+    "linear tensordot softsign tanhshrink kron einsum chain_matmul linalg_multi_dot matrix_power rms_norm ";
 
 // Words of the op's name with capitals; a letter after a digit begins a word: "max_pool2d" is MaxPool2D.
 std::string following(std::string_view name) {
@@ -225,6 +225,8 @@ const std::string* call_name(const Op& op, Args args) {
 const std::string* last_part_name(const Op& op, Args args, std::string_view name) {
   static const std::string& unsafe = *new std::string("UnsafeViewBackward0");
   static const std::string& squeezed = *new std::string("SqueezeBackward4");
+  if (op.id == id::Linear && args[2].is_none() && dim_of(args[0]) != 2)
+    return name == "ViewBackward0" ? &unsafe : nullptr;
   if (op.id != id::Matmul && op.id != id::Kron) return nullptr;
   if (name == "SelectBackward0") return dim_of(args[1]) == 2 ? &squeezed : &unsafe;
   return name == "ViewBackward0" || name == "BmmBackward0" ? &unsafe : nullptr;

@@ -21,6 +21,12 @@ struct Addr {
                 "beta * self + alpha * outer(vec1, vec2)."));
 };
 
+struct Linear {
+  static constexpr OpDecl decl =
+      functional("linear", "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "nn.functional.linear",
+                 "input @ weight.T + bias, for any number of leading dimensions.");
+};
+
 // --- Vectors, arrays -----------------------------------------------------------------------------------------------
 
 struct Vdot {

@@ -7,14 +7,15 @@ import pytest
 
 import minidynamo as torch
 from minidynamo import fx
-from minidynamo.nn.functional import linear, relu, softmax
+from minidynamo.nn.functional import bilinear, linear, relu, softmax
 
 F = torch.nn.functional
 
 
 def codes():
     return [
-        f.__code__ for f in (relu, linear, softmax, torch.einsum, torch._assert, torch.ops.aten.relu.__call__.__func__)
+        f.__code__
+        for f in (relu, bilinear, softmax, torch.einsum, torch._assert, torch.ops.aten.relu.__call__.__func__)
     ]
 
 

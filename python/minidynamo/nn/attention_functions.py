@@ -7,8 +7,9 @@ from .. import _C
 from .._dynamo.eval_frame import is_compiling
 from .arguments import need_tensors
 from .dropout_functions import dropout
-from .linear_functions import linear as _linear
 from .padding_functions import pad
+
+_linear = _C._namespaces["nn.functional"]["linear"]
 
 
 @_C._overridable

@@ -14,7 +14,7 @@ from .attention_functions import multi_head_attention_forward, scaled_dot_produc
 from .distance_functions import cosine_similarity, normalize, pairwise_distance, pdist
 from .dropout_functions import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from .embedding_functions import embedding, embedding_bag
-from .linear_functions import bilinear, linear, linear_cross_entropy
+from .linear_functions import bilinear, linear_cross_entropy
 from .loss_functions import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -62,7 +62,7 @@ _FROM_FILES = (
     adaptive_max_pool1d, adaptive_max_pool2d, alpha_dropout, batch_norm, bilinear, binary_cross_entropy,
     binary_cross_entropy_with_logits, cosine_similarity, cross_entropy, dropout, dropout1d, dropout2d, dropout3d,
     embedding, embedding_bag, feature_alpha_dropout, group_norm, huber_loss, instance_norm, interpolate, kl_div,
-    l1_loss, linear, linear_cross_entropy, local_response_norm, max_pool1d, max_pool2d, max_pool3d, mse_loss,
+    l1_loss, linear_cross_entropy, local_response_norm, max_pool1d, max_pool2d, max_pool3d, mse_loss,
     multi_head_attention_forward, nll_loss, normalize, pad, pairwise_distance, pdist, scaled_dot_product_attention,
     smooth_l1_loss, upsample,
 )  # fmt: skip

@@ -4,20 +4,7 @@ from .. import _C
 from .arguments import need_tensors
 from .loss_functions import cross_entropy
 
-
-@_C._overridable
-def linear(input, weight, bias=None):
-    """input @ weight.T + bias, for any number of leading dimensions."""
-    need_tensors("linear", input=input, weight=weight)
-    if weight.dim() != 2:
-        result = input.matmul(weight)
-        return result if bias is None else result + bias
-    rows = input.reshape(1, -1) if input.dim() == 1 else input.flatten(0, -2)
-    result = rows.mm(weight.t()) if bias is None else _C.addmm(bias, rows, weight.t())
-    if input.dim() == 2:
-        return result
-    whole = result.view(*input.shape[:-1], weight.shape[0])
-    return whole if bias is not None else _C._as_one_call(whole, "UnsafeView", result)
+_linear = _C._namespaces["nn.functional"]["linear"]
 
 
 @_C._overridable
@@ -61,7 +48,7 @@ def linear_cross_entropy(
         raise NotImplementedError(
             f"linear_cross_entropy: weights of 2 dimensions (classes, features) are needed, got {linear_weight.dim()}"
         )
-    logits = linear(input, linear_weight, linear_bias)
+    logits = _linear(input, linear_weight, linear_bias)
     return cross_entropy(
         logits,
         target,
