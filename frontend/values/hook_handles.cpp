@@ -27,7 +27,8 @@ static void break_where_stored(Tracer& t) {
   const auto next = static_cast<std::size_t>(f.current) + 1;
   if (next >= f.body->instructions.size() || f.body->instructions[next].op != Opcode::STORE_GLOBAL) return;
   const std::string name = text_of(f.body->names[static_cast<std::size_t>(f.body->instructions[next].a)].get());
-  f.own_globals ? graph_break<GB0100>(name) : graph_break<GB0101>(name);
+  if (!f.own_globals) graph_break<GB0101>(name);
+  graph_break<GB0100>(name);
 }
 
 ValueRef register_hook(Tracer& t, TensorValue& tensor, PyObject* method, CallArgs& args) {

@@ -88,7 +88,8 @@ void break_on_listed_view(Tracer& t, PyObject* o) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
     PyObject* const key = PyList_GET_ITEM(keys.get(), i);
     if (is_literal_key(key)) continue;
-    proxy ? listed_break<GB0204>(repr_of(key)) : listed_break<GB0203>(repr_of(key));
+    if (proxy) listed_break<GB0204>(repr_of(key));
+    listed_break<GB0203>(repr_of(key));
   }
 }
 

@@ -10,7 +10,10 @@
 #ifdef MINIDYNAMO_MUTATE
 namespace md {
 bool is_mutated(std::string_view kind, std::string_view name);
-}
+// The answer of a predicate, turned round if it is mutated ("rule:values/wrap.cpp:is_deepcopy"): tools/mutated_rules.py
+// writes the calls into copies of the sources.
+inline bool mutated_rule(std::string_view name, bool answer) { return answer != is_mutated("rule", name); }
+}  // namespace md
 #define MD_MUTATED(kind, name) ::md::is_mutated(kind, name)
 #else
 #define MD_MUTATED(kind, name) false
