@@ -14,6 +14,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/made_class.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
@@ -47,7 +48,12 @@ PyTypeObject* type_or_break(const ValueRef& v, const std::string& asked = "") {
 }
 
 // Where its type does not answer, isinstance() asks the object for its class.
+bool is_union_type(PyTypeObject* type) { return std::string_view(type->tp_name) == "types.UnionType"; }
+
 bool tells_its_class(Tracer& t, const ValueRef& v, PyTypeObject* type) {
+  // list[int] hands on what it is asked for, and is asked for its class itself.
+  if (PyType_IsSubtype(type, &Py_GenericAliasType) && !has_getattr_hook(type)) return false;
+  if (v->kind == ValueKind::Opaque && is_union_type(type)) return false;
   if (v->kind == ValueKind::Opaque)
     return type->tp_getattro != PyObject_GenericGetAttr && type->tp_getattro != PyModule_Type.tp_getattro;
   if (v->kind != ValueKind::Object) return false;
@@ -57,8 +63,6 @@ bool tells_its_class(Tracer& t, const ValueRef& v, PyTypeObject* type) {
   if (found && PyFunction_Check(found)) return true;
   return t.on_class(type, own.get()).found != type_find(&PyBaseObject_Type, own.get());
 }
-
-bool is_union_type(PyTypeObject* type) { return std::string_view(type->tp_name) == "types.UnionType"; }
 
 // The members of int | str; null: it is no union, or one with others than classes.
 PyRef classes_of_union(PyObject* o) {
@@ -169,7 +173,7 @@ ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
 
 ValueRef rule_type(Tracer& t, CallArgs& args) {
   if (args.size() == 0 || (args.size() == 2 && args.keywords.empty())) expect_args(t, "type", args, 1, 1);
-  if (args.size() != 1) unmodelled("type", "creating a class");
+  if (args.size() != 1) return class_of_namespace(t, args);
   SourceRef s = args[0]->source ? t.recorder.sources.child(args[0]->source, SourceKind::TypeOf) : nullptr;
   return t.from_object(reinterpret_cast<PyObject*>(type_or_break(args[0])),
                        s && args[0]->kind == ValueKind::Object ? s : nullptr);

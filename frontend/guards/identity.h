@@ -44,7 +44,7 @@ struct CMethod {
   template <bool explain>
   static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
     PyObject* o = regs[op.reg];
-    return PyCFunction_CheckExact(o) &&
+    return PyCFunction_Check(o) &&
            reinterpret_cast<std::intptr_t>(reinterpret_cast<PyCFunctionObject*>(o)->m_ml) == op.value;
   }
   static std::string text(const GuardRecord& r, const std::string& s) {

@@ -121,6 +121,9 @@ PyObject* function_field(const PyFunctionObject& f, std::string_view name) {
   if (name == "__annotations__")
     return f.func_annotations && PyDict_Check(f.func_annotations) ? f.func_annotations : nullptr;
   if (name == "__kwdefaults__") return f.func_kwdefaults ? f.func_kwdefaults : Py_None;
+  if (name == "__closure__") return f.func_closure ? f.func_closure : Py_None;
+  if (name == "__globals__") return f.func_globals;
+  if (name == "__builtins__") return f.func_builtins;
   return nullptr;
 }
 

@@ -21,7 +21,7 @@ struct Binder {
   [[noreturn]] void refuse(const CallArgs& args) {
     expect_defaults();
     for (int k = body.argcount; k < body.argcount + body.kwonlyargcount; ++k) {
-      if (!fn.parts) break;
+      if (!fn.parts || fn.keywords_stored || fn.keyword_dictionary(t)) break;
       PyObject* name = body.slot_names[static_cast<std::size_t>(k)].get();
       SourceRef place = t.recorder.sources.child(fn.parts, SourceKind::FuncKwDefault, name);
       has_default(name) ? t.expect_present(place) : t.guard(GuardKind::NotPresent, place);
@@ -37,6 +37,7 @@ struct Binder {
   }
 
   bool has_default(PyObject* name) const {
+    if (DictValue* seen = fn.keyword_dictionary(t)) return bool(seen->find(t, t.constant(name)));
     return std::ranges::any_of(fn.kwdefaults,
                                [&](const auto& d) { return PyUnicode_Compare(d.first.get(), name) == 0; });
   }
@@ -61,7 +62,9 @@ struct Binder {
       PyTuple_SET_ITEM(defaults.get(), k, Py_NewRef(Py_None));
     checked(PyFunction_SetDefaults(function.get(), fn.defaults.empty() ? Py_None : defaults.get()));
     PyRef kwdefaults = checked(PyDict_New());
-    for (auto& d : fn.kwdefaults) checked(PyDict_SetItem(kwdefaults.get(), d.first.get(), Py_None));
+    for (int k = body.argcount; k < body.argcount + body.kwonlyargcount; ++k)
+      if (PyObject* name = body.slot_names[static_cast<std::size_t>(k)].get(); has_default(name))
+        checked(PyDict_SetItem(kwdefaults.get(), name, Py_None));
     checked(PyFunction_SetKwDefaults(function.get(), kwdefaults.get()));
     return function;
   }
@@ -85,11 +88,21 @@ struct Binder {
 
   // Defaults belong to the last parameters: their number says which.
   void expect_defaults() {
-    if (!fn.parts) return;
+    if (!fn.parts || fn.defaults_stored) return;
     SourceRef all =
         t.recorder.sources.child(fn.parts, SourceKind::Field, checked(PyUnicode_FromString("__defaults__")).get());
     if (fn.defaults.empty()) return t.guard(GuardKind::NoneMatch, all);
     t.guard(GuardKind::LengthCheck, all, {}, static_cast<std::int64_t>(fn.defaults.size()));
+  }
+
+  ValueRef keyword_default(PyObject* name) {
+    if (DictValue* seen = fn.keyword_dictionary(t)) return seen->find(t, t.constant(name));
+    for (auto& [key, v] : fn.kwdefaults) {
+      if (PyUnicode_Compare(key.get(), name) != 0) continue;
+      if (fn.parts) t.expect_present(t.recorder.sources.child(fn.parts, SourceKind::FuncKwDefault, key.get()));
+      return v;
+    }
+    return {};
   }
 
   void defaults(const CallArgs& args) {
@@ -106,11 +119,7 @@ struct Binder {
     }
     for (int k = body.argcount; k < body.argcount + body.kwonlyargcount; ++k) {
       ValueRef& s = slots[static_cast<std::size_t>(k)];
-      for (auto& [key, v] : fn.kwdefaults)
-        if (!s && PyUnicode_Compare(key.get(), body.slot_names[static_cast<std::size_t>(k)].get()) == 0) {
-          s = v;
-          if (fn.parts) t.expect_present(t.recorder.sources.child(fn.parts, SourceKind::FuncKwDefault, key.get()));
-        }
+      if (!s) s = keyword_default(body.slot_names[static_cast<std::size_t>(k)].get());
       if (!s) refuse(args);
     }
   }

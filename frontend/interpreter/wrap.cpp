@@ -354,7 +354,7 @@ bool is_deepcopy(PyObject* function) {
 }
 
 bool is_method_of_instance(PyObject* o) {
-  PyObject* self = PyCFunction_CheckExact(o) ? PyCFunction_GET_SELF(o) : nullptr;
+  PyObject* self = PyCFunction_CheckExact(o) || Py_IS_TYPE(o, &PyCMethod_Type) ? PyCFunction_GET_SELF(o) : nullptr;
   return self && !PyModule_Check(self) && !PyCallable_Check(self);  // methods of methods make chains of any length
 }
 
@@ -461,7 +461,7 @@ constexpr WrapRow kWrapRows[] = {
     {[](Tracer&, PyObject* o) { return PyType_Check(o) != 0; }, wrap_class},
     {[](Tracer&, PyObject* o) { return is_method_of_instance(o); }, wrap_bound_method},
     {[](Tracer&, PyObject* o) { return is_method_wrapper(o); }, wrap_special_method},
-    {is_exactly<PyCFunction_Type, PyMethodDescr_Type, PyWrapperDescr_Type, PyClassMethodDescr_Type>,
+    {is_exactly<PyCFunction_Type, PyCMethod_Type, PyMethodDescr_Type, PyWrapperDescr_Type, PyClassMethodDescr_Type>,
      wrap_by_identity<BuiltinValue>},
     {[](Tracer&, PyObject* o) { return is_tensor_access(o); }, wrap_by_identity<BuiltinValue>},
     {[](Tracer&, PyObject* o) { return is_call_cache(o); }, wrap_by_identity<BuiltinValue>},

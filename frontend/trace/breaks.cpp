@@ -2,6 +2,7 @@
 #include "frontend/trace/breaks.h"
 
 #include "frontend/cpython/object_text.h"
+#include "frontend/cpython/type_dict.h"
 
 namespace md {
 
@@ -22,6 +23,9 @@ void unmodelled(const std::string& self, const std::string& what) { not_modelled
 
 void unmodelled_method(const Value& self, const std::string& name, const CallArgs& args) {
   PyTypeObject* type = self.python_type();
+  if (self.kind == ValueKind::Opaque && type && is_c_type(type))  // only its C code knows
+    graph_break<GB0156>(self.print(), std::string(type->tp_name), name, print_list(args.positional),
+                        print_keywords(args));
   not_modelled<GB0156>(self.print(), std::string(type ? type->tp_name : "object"), name, print_list(args.positional),
                        print_keywords(args));
 }

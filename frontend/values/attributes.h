@@ -10,6 +10,7 @@ struct BoundAttrValue final : Value {
   BoundAttrValue(ValueRef self, PyRef name) : Value(kKind), self(std::move(self)), name(std::move(name)) {}
   std::string print() const override;
   PyTypeObject* python_type() const override;
+  ValueRef get_attr(Tracer& t, PyObject* attr) override;
   ValueRef call(Tracer& t, CallArgs args) override;
   Reg rebuild(PlanBuilder& b) override;
   ValueRef self;

@@ -1,4 +1,4 @@
-// Classes, super() and objects that are only passed around.
+// Classes and super().
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/cpython/refused_names.h"
@@ -243,17 +243,23 @@ static bool has_usual_new(PyTypeObject* type) {
   return false;
 }
 
+// Only the C code of the class, or of a base of it, knows how its instances are made.
+[[noreturn]] static void refuse_c_instance(ClassValue& cls, const CallArgs& args) {
+  graph_break<GB0147>(cls.print(), print_list(args.positional), print_keywords(args));
+}
+
 // base.__new__(cls, ...)
 // Dropping the instance would have to run it.
-static void refuse_finalizer(Tracer& t, ClassValue& cls) {
-  if (t.on_class(cls.type(), checked(PyUnicode_InternFromString("__del__")).get()).found)
-    unmodelled(cls.print(), "instance of a class with __del__");
+static void refuse_finalizer(Tracer& t, ClassValue& cls, const CallArgs& args) {
+  PyObject* const found = t.on_class(cls.type(), checked(PyUnicode_InternFromString("__del__")).get()).found;
+  if (found && Py_TYPE(found) == &PyWrapperDescr_Type) refuse_c_instance(cls, args);
+  if (found) unmodelled(cls.print(), "instance of a class with __del__");
 }
 
 ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
   PyTypeObject *type = cls.type(), *base = layout_base(type);
   if (ValueRef v = new_library_value(t, cls, args)) return v;
-  refuse_finalizer(t, cls);
+  refuse_finalizer(t, cls, args);
   if (is_exception_class(type)) {
     // Made anew outside of the trace it would run its __new__ once more, with other arguments.
     if (type->tp_new != base->tp_new) unmodelled(cls.print(), "instance of an exception class with its own __new__");
@@ -265,10 +271,13 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
   if (PyType_IsSubtype(type, tensor_type) && type != tensor_type && has_usual_new(type))
     return new_tensor_instance(t, type, args);
   if (!has_usual_new(type) || (base != &PyBaseObject_Type && (!is_data_base(base) || base == type))) {
-    if (find_item(t.frame().builtins.get(), type->tp_name) == reinterpret_cast<PyObject*>(type))
-      not_modelled<GB0059>(std::string(type->tp_name), print_list(args.positional),
-                           std::string(args.keywords.empty() ? "False" : "True"));
-    unmodelled(cls.print(), "instance of a class with its own __new__ or a C base");
+    if (find_item(t.frame().builtins.get(), type->tp_name) != reinterpret_cast<PyObject*>(type))
+      refuse_c_instance(cls, args);
+    const std::string has_keywords = args.keywords.empty() ? "False" : "True";
+    const bool describes = type == &PyProperty_Type || type == &PyStaticMethod_Type || type == &PyClassMethod_Type;
+    if (describes && !t.config.trace_more)
+      listed_break<GB0059>(std::string(type->tp_name), print_list(args.positional), has_keywords);
+    graph_break<GB0059>(std::string(type->tp_name), print_list(args.positional), has_keywords);
   }
   if (base == &PyTuple_Type && type_find(type, checked(PyUnicode_InternFromString("_fields")).get()) &&
       args.size() == 1 && args.keywords.empty() &&
@@ -334,7 +343,7 @@ ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
   PyTypeObject* type = cls.type();
   if (class_has_handler(type) && type_find(type, checked(PyUnicode_InternFromString("__tensor_flatten__")).get()))
     return make_handled(t, cls, std::move(args));
-  refuse_finalizer(t, cls);
+  refuse_finalizer(t, cls, args);
   PyRef new_name = checked(PyUnicode_InternFromString("__new__"));
   PyObject* found = type_find(type, new_name.get());
   t.expect_on_class(type, new_name.get(), found);
@@ -393,8 +402,8 @@ ValueRef ClassValue::call(Tracer& t, CallArgs args) {
     if (text_of(args.keywords[0].first.get()) == "value") return find_member(t, args.keywords[0].second);
   }
   const auto own = t.on_class(Py_TYPE(real.get()), checked(PyUnicode_InternFromString("__call__")).get());
-  if (is_enumeration(type()) || type() == &PyType_Type || PyType_IsSubtype(type(), &PyType_Type))
-    unmodelled(print(), "making a class");
+  if (PyType_IsSubtype(type(), &PyType_Type)) refuse_c_instance(*this, args);
+  if (is_enumeration(type())) unmodelled(print(), "making a class");
   if (own.found && PyFunction_Check(own.found)) {
     args.positional.insert(args.positional.begin(), ValueRef(this));
     return t.call(t.wrap(own.found, own.source), std::move(args));
@@ -440,58 +449,5 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
   if (!t.config.trace_more) listed_break<GB0113>(text_of(name), std::string(type_name(start)));
   t.raise(PyExc_AttributeError, "'super' object has no attribute '" + text_of(name) + "'");
 }
-
-// --- opaque objects
-// ------------------------------------------------------------------------------------------------------
-
-std::string OpaqueValue::print() const {
-  return std::string("UserDefinedObjectVariable(") + type_name(Py_TYPE(real.get())) + ")";
-}
-
-ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
-  PyTypeObject* type = Py_TYPE(real.get());
-  if (text_of(name) == "__class__" && type->tp_getattro == PyObject_GenericGetAttr &&
-      type_find(type, name) == type_find(&PyBaseObject_Type, name))  // a proxy shows another class
-    return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
-  PyObject* found = type_find(type, name);
-  t.expect_on_class(type, name, found);
-  if (found && source && PyTuple_Check(real.get()) && Py_TYPE(found) == &PyMemberDescr_Type && t.config.trace_more) {
-    // A record of C code (sys.flags) is immutable.
-    PyRef v = checked(PyObject_GetAttr(real.get(), name));
-    t.guard(GuardKind::IdMatch, source, real);
-    if (is_constant_object(v.get())) return t.constant(v);
-  }
-  if (type->tp_getattro != PyObject_GenericGetAttr || (!found && _PyObject_GetDictPtr(real.get())))
-    unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
-  if (!found)
-    t.raise(PyExc_AttributeError,
-            std::string("'") + type->tp_name + "' object has no attribute '" + text_of(name) + "'");
-  if (!is_method(found)) unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
-  return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
-}
-
-ValueRef OpaqueValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
-  const auto [found, place] = t.on_class(Py_TYPE(real.get()), name, source);
-  if (found && PyFunction_Check(found)) {
-    args.positional.insert(args.positional.begin(), ValueRef(this));
-    return t.call(t.wrap(found, place), std::move(args));
-  }
-  if (ValueRef deferred = found ? defer_call(t, found, ValueRef(this), args) : ValueRef()) return deferred;
-  // Files and string buffers are iterators as well: their other methods have nothing to do with a position.
-  if (PyIter_Check(real.get()) && text_of(name).starts_with("__"))
-    graph_break<GB0156_iterator>(print(), std::string(Py_TYPE(real.get())->tp_name), text_of(name),
-                                 print_list(args.positional), print_keywords(args));
-  if (Py_TYPE(real.get())->tp_getattro != PyObject_GenericGetAttr) unmodelled_method(*this, text_of(name), args);
-  PyRef bound = PyRef::steal(PyObject_GetAttr(real.get(), name));
-  if (!bound) t.raise_current();
-  break_on_skipped(t, bound.get());
-}
-
-ValueRef OpaqueValue::next(Tracer& t) {
-  if (!PyIter_Check(real.get())) return Value::next(t);
-  return call_method(t, checked(PyUnicode_FromString("__next__")).get(), {});
-}
-
-Reg OpaqueValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
 
 }  // namespace md

@@ -55,6 +55,17 @@ void CellValue::set(Tracer& t, ValueRef v) {
   t.effects.record(std::move(e));
 }
 
+ValueRef CellValue::get_attr(Tracer& t, PyObject* name) {
+  if (text_of(name) != "cell_contents") return Value::get_attr(t, name);
+  if (ValueRef v = get(t)) return v;
+  t.raise(PyExc_ValueError, "Cell is empty");
+}
+
+void CellValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  if (text_of(name) != "cell_contents") return Value::set_attr(t, name, std::move(v));
+  set(t, std::move(v));
+}
+
 Reg CellValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   const Reg r = b.step({StepOp::NewCell});
@@ -107,7 +118,8 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
 // Of the function itself; raises AttributeError as it would.
 ValueRef FunctionValue::real_attr(Tracer& t, PyObject* name) {
   static const char* const fields[] = {"__name__",     "__qualname__",   "__doc__",         "__module__",
-                                       "__defaults__", "__kwdefaults__", "__annotations__", "__dict__"};
+                                       "__defaults__", "__kwdefaults__", "__annotations__", "__dict__",
+                                       "__globals__",  "__builtins__",   "__closure__"};
   const std::string n = text_of(name);
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (overridable && n.starts_with("__")) {
@@ -144,6 +156,22 @@ ValueRef FunctionValue::made_attr(Tracer& t, PyObject* name) {
     return t.constant(PyUnicode_Check(first) ? first : Py_None);
   }
   if (n == "__defaults__") return defaults.empty() ? t.none() : ValueRef(make_ref<TupleValue>(defaults));
+  if (n == "__kwdefaults__") {
+    if (!keyword_dict && !kwdefaults.empty()) {
+      auto dict = make_ref<DictValue>(&PyDict_Type);
+      for (auto& [k, v] : kwdefaults) dict->put(t, t.constant(k), v);
+      keyword_dict = dict;
+    }
+    return keyword_dict ? keyword_dict : t.none();
+  }
+  if (n == "__closure__")
+    return closure.empty() ? t.none()
+                           : ValueRef(make_ref<TupleValue>(std::vector<ValueRef>(closure.begin(), closure.end())));
+  if (n == "__globals__") {
+    SourceRef own = globals.get() == t.args.globals ? t.recorder.sources.global(nullptr) : nullptr;
+    return t.wrap(globals.get(), own);
+  }
+  if (n == "__builtins__") return t.wrap(builtins.get(), nullptr);
   if (n != "__annotations__") return {};
   if (annotations && annotations->kind == ValueKind::Dict) return annotations;
   auto dict = make_ref<DictValue>(&PyDict_Type);
@@ -171,17 +199,63 @@ static bool only_describes(const std::string& name) {
   return false;
 }
 
+DictValue* FunctionValue::keyword_dictionary(const Tracer& t) const {
+  if (keyword_dict || keywords_stored || !real || !PyFunction_Check(real.get())) return as<DictValue>(keyword_dict);
+  PyObject* const held = reinterpret_cast<PyFunctionObject*>(real.get())->func_kwdefaults;
+  const auto seen = held ? t.objects.known.find(held) : t.objects.known.end();
+  return seen == t.objects.known.end() ? nullptr : as<DictValue>(seen->second);
+}
+
+// Raises what the function would say of a value that does not fit.
+bool FunctionValue::set_part(Tracer& t, const std::string& n, const ValueRef& given) {
+  if (n != "__defaults__" && n != "__kwdefaults__" && n != "__code__") return false;
+  const ValueRef v = given ? t.realize(given) : t.none();
+  const bool none = is_true_constant(v, Py_None);
+  if (n == "__defaults__") {
+    PyTypeObject* const type = v->python_type();
+    if (!none && !(type && PyType_IsSubtype(type, &PyTuple_Type)))
+      t.raise(PyExc_TypeError, "__defaults__ must be set to a tuple object");
+    defaults = none ? std::vector<ValueRef>() : collect(t, v);
+    return defaults_stored = true;
+  }
+  if (n == "__kwdefaults__") {
+    PyTypeObject* const type = v->python_type();
+    if (!none && !(type && PyType_IsSubtype(type, &PyDict_Type)))
+      t.raise(PyExc_TypeError, "__kwdefaults__ must be set to a dict object");
+    if (!none && !as<DictValue>(v)) return false;
+    kwdefaults.clear();
+    keyword_dict = none ? ValueRef() : v;
+    return keywords_stored = true;
+  }
+  PyRef c = given ? v->as_constant() : PyRef();
+  if (!c || !PyCode_Check(c.get())) t.raise(PyExc_TypeError, "__code__ must be set to a code object");
+  const Py_ssize_t cells = PyCode_GetNumFree(reinterpret_cast<PyCodeObject*>(c.get()));
+  if (cells != static_cast<Py_ssize_t>(closure.size()))
+    t.raise(PyExc_ValueError, text_of(reinterpret_cast<PyCodeObject*>(code.get())->co_name) +
+                                  "() requires a code object with " + std::to_string(closure.size()) +
+                                  " free vars, not " + std::to_string(cells));
+  if (!real)  // made with its first code, it keeps what it was called
+    for (const char* kept : {"__name__", "__doc__"})
+      if (PyRef key = interned(kept); std::ranges::none_of(attrs, [&](auto& a) { return a.first.get() == key.get(); }))
+        attrs.emplace_back(key, made_attr(t, key.get()));
+  code = std::move(c);
+  return true;
+}
+
 void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   const std::string n = text_of(name);
   const bool exists = source || real;
   const bool of_type = type_find(&PyFunction_Type, name) != nullptr, described = v && only_describes(n);
-  if ((of_type && !described) || (exists && (!source || !PyFunction_Check(real.get()))))
+  const bool foreign = exists && (!source || !PyFunction_Check(real.get()) || overridable);
+  const bool part = !foreign && set_part(t, n, v);
+  if ((of_type && !described && !part) || foreign)
     unmodelled(print() + "." + n, v ? "attribute assignment on a function" : "attribute deletion on a function");
+  if (part && !exists) return;
+  if (part && !v) v = t.none();  // so is what it leaves
   if (n == "__name__" || n == "__qualname__") {
     PyRef text = t.realize(v)->as_constant();
     if (!text || !PyUnicode_Check(text.get())) t.raise(PyExc_TypeError, n + " must be set to a string object");
   }
-  if (n == "__annotations__" && exists) unmodelled(print() + "." + n, "attribute assignment on a function");
   if (exists && !v) (void)get_attr(t, name);  // raises where it is not there
   if (exists) {
     SideEffect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(this)};
@@ -249,8 +323,8 @@ Reg FunctionValue::rebuild(PlanBuilder& b) {
   PyObject* over = globals.get() == b.tracer.args.globals ? Py_None : globals.get();
   s.object = checked(PyTuple_Pack(4, code.get(), over, co->co_name, qualname.get()));
   auto tuple_of = [&](const std::vector<ValueRef>& items) { return b.rebuild(make_ref<TupleValue>(items)); };
-  Reg kwd = -1;
-  if (!kwdefaults.empty()) {
+  Reg kwd = keyword_dict ? b.rebuild(keyword_dict) : -1;
+  if (!keyword_dict && !kwdefaults.empty()) {
     auto d = make_ref<DictValue>(&PyDict_Type);
     for (auto& [k, v] : kwdefaults) d->put(b.tracer, b.tracer.constant(k), v);
     kwd = b.rebuild(d);
@@ -388,6 +462,20 @@ Reg OpFunctionValue::rebuild(PlanBuilder& b) { return source ? b.load_source(sou
 std::string BoundAttrValue::print() const {
   return "GetAttrVariable(" + self->print() + ", " + text_of(name.get()) + ")";
 }
+// A method written in C knows what it is bound to, and has its name and texts from its class.
+ValueRef BoundAttrValue::get_attr(Tracer& t, PyObject* attr) {
+  const std::string n = text_of(attr);
+  PyTypeObject* const type = self->python_type();
+  PyObject* const found = type ? type_find(type, name.get()) : nullptr;
+  const bool in_c = found && (Py_TYPE(found) == &PyWrapperDescr_Type || Py_TYPE(found) == &PyMethodDescr_Type);
+  if (in_c && n == "__self__") return self;
+  if (in_c && (n == "__name__" || n == "__doc__" || n == "__text_signature__" || n == "__qualname__")) {
+    t.expect_on_class(type, name.get(), found);
+    return t.constant(checked(PyObject_GetAttr(found, attr)));
+  }
+  return Value::get_attr(t, attr);
+}
+
 PyTypeObject* BoundAttrValue::python_type() const {
   PyTypeObject* const type = self->python_type();
   PyObject* const found = type ? type_find(type, name.get()) : nullptr;

@@ -11,6 +11,8 @@ struct CellValue final : Value {
   CellValue() : Value(kKind) {}
   std::string print() const override { return "CellVariable()"; }
   PyTypeObject* python_type() const override { return &PyCell_Type; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
   ValueRef get(Tracer& t);  // null: empty
   void set(Tracer& t, ValueRef v);
   Reg rebuild(PlanBuilder& b) override;
@@ -18,6 +20,8 @@ struct CellValue final : Value {
   bool looked = false;  // content is current
   bool stored = false;
 };
+
+struct DictValue;
 
 struct FunctionValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Function;
@@ -32,13 +36,17 @@ struct FunctionValue final : Value {
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;
   ValueRef real_attr(Tracer& t, PyObject* name);
+  // Its keyword defaults as a dictionary the program has looked at or given; null: nobody has.
+  DictValue* keyword_dictionary(const Tracer& t) const;
   const char* module_name() const;  // of its globals; "" if unknown
   std::string file_name() const;
 
   PyRef code, globals, builtins, qualname;
-  SourceRef parts = nullptr;       // of a real function: what its defaults and names hang on
-  std::vector<ValueRef> defaults;  // of the last positional parameters
-  std::vector<std::pair<PyRef, ValueRef>> kwdefaults;
+  SourceRef parts = nullptr;                           // of a real function: what its defaults and names hang on
+  std::vector<ValueRef> defaults;                      // of the last positional parameters
+  std::vector<std::pair<PyRef, ValueRef>> kwdefaults;  // until there is a dictionary
+  ValueRef keyword_dict;
+  bool defaults_stored = false, keywords_stored = false;  // the trace has set __defaults__, __kwdefaults__
   std::vector<Ref<CellValue>> closure;
   ValueRef annotations;                           // a dict, or names and values in turn
   std::vector<std::pair<PyRef, ValueRef>> attrs;  // set while tracing, on a function made while tracing
@@ -46,6 +54,7 @@ struct FunctionValue final : Value {
 
  private:
   ValueRef made_attr(Tracer& t, PyObject* name);  // of a function made while tracing; null if it has none
+  bool set_part(Tracer& t, const std::string& name, const ValueRef& v);  // false: no part of what a call does
 };
 
 struct MethodValue final : Value {

@@ -13,6 +13,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/descriptor.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/refusals.h"
 
 namespace md {
 
@@ -127,6 +128,41 @@ ValueRef make_class(Tracer& t, PyRef name, std::vector<ValueRef> bases, Ref<Dict
   t.prototypes.add_class(std::move(type), cls);
   if (cell) cell->set(t, cls);
   return cls;
+}
+
+ValueRef class_of_namespace(Tracer& t, const CallArgs& args) {
+  const auto refuse = [&] {
+    graph_break<GB0147>(std::string("BuiltinVariable(type)"), print_list(args.positional), print_keywords(args));
+  };
+  if (args.positional.size() != 3 || !args.keywords.empty()) refuse();
+  for (std::size_t i = 0; i < 3; ++i) {
+    PyTypeObject* const type = args[i]->python_type();
+    const unsigned long wanted = i == 0   ? Py_TPFLAGS_UNICODE_SUBCLASS
+                                 : i == 1 ? Py_TPFLAGS_TUPLE_SUBCLASS
+                                          : Py_TPFLAGS_DICT_SUBCLASS;
+    if (type && !PyType_FastSubclass(type, wanted)) throw WrongArguments{};
+  }
+  const PyRef name = args[0]->as_constant();
+  auto* const bases = as<TupleValue>(args[1]);
+  auto* const given = as<DictValue>(args[2]);
+  if (!name || !PyUnicode_CheckExact(name.get()) || !bases || !given || given->python_type() != &PyDict_Type) refuse();
+  std::vector<ValueRef> parents;
+  for (const ValueRef& base : bases->items) parents.push_back(t.realize(base));
+  auto members = make_ref<DictValue>(&PyDict_Type);  // the class has a dictionary of its own
+  for (const ValueRef& key : collect(t, args[2])) {
+    if (PyRef k = t.realize(key)->as_constant(); !k || !PyUnicode_CheckExact(k.get())) refuse();
+    members->put(t, t.realize(key), given->find(t, key));
+  }
+  const ValueRef own = t.constant(interned("__module__"));
+  PyObject* const module = find_item(t.frame().globals.get(), "__name__");
+  if (module && !members->find(t, own)) members->put(t, own, t.from_object(module, nullptr));
+  try {
+    for (const ValueRef& base : parents) check_base(t, base);
+    return make_class(t, name, std::move(parents), members);
+  } catch (const GraphBreak& b) {
+    if (b.code == 75) refuse();  // whose text speaks of class statements
+    throw;
+  }
 }
 
 ValueRef made_class_attr(Tracer& t, ClassValue& cls, PyObject* name) {

@@ -1,4 +1,4 @@
-// What a class statement makes while tracing (config.trace_more).
+// Classes made while tracing, by type(name, bases, namespace) or (config.trace_more) a class statement.
 #pragma once
 
 #include "frontend/values/containers.h"
@@ -16,6 +16,8 @@ struct MadeClass {
 // A class whose metaclass is `type`, of what its body has left in its namespace. Raises what `type` would; GB0075 for
 // what the trace cannot stand for.
 ValueRef make_class(Tracer& t, PyRef name, std::vector<ValueRef> bases, Ref<DictValue> members);
+// The same for a call type(name, bases, namespace), which breaks with GB0147.
+ValueRef class_of_namespace(Tracer& t, const CallArgs& args);
 // Breaks with GB0075 on bases that have a say in how the class is made.
 void check_base(Tracer& t, const ValueRef& base);
 ValueRef made_class_attr(Tracer& t, ClassValue& cls, PyObject* name);

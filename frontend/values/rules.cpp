@@ -169,6 +169,9 @@ bool takes_code(const std::string& builtin) {
   return builtin == "exec" || builtin == "eval" || builtin == "compile" || builtin == "__import__";
 }
 
+// What looks at the names of a module: the reference has no rule for any argument of these.
+bool looks_at_names(const std::string& builtin) { return builtin == "globals" || builtin == "dir"; }
+
 // int.__and__(True, False): bool has another.
 ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, const CallArgs& args, PyTypeObject* of) {
   std::vector<PyRef> positional;
@@ -198,6 +201,7 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
     if (takes_code(name)) graph_break<GB0059_code>(name, repr_of(types.get()), has_kwargs);
     if (find_builtin_rule(callee.real.get()) && refuses_arguments(t, callee.real.get(), args))
       graph_break<GB0193>(name, print_list(args.positional), print_keywords(args));
+    if (looks_at_names(name)) graph_break<GB0059>(name, repr_of(types.get()), has_kwargs);
     not_modelled<GB0059>(name, repr_of(types.get()), has_kwargs);
   }
   break_on_skipped(t, callee.real.get());

@@ -7,6 +7,7 @@
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
@@ -202,7 +203,20 @@ ValueRef Value::iter(Tracer& t) {
 
 ValueRef Value::next(Tracer&) { graph_break<GB0160>(print()); }
 
+// `item in generator`: it is asked for its items up to the one that is equal.
+static bool found_by_next(Tracer& t, Value& in, const ValueRef& item) {
+  constexpr int kMostAsked = 1 << 20;
+  for (int asked = 0; asked < kMostAsked; ++asked) {
+    const ValueRef x = in.next(t);
+    if (!x) return false;
+    if (values_equal(t, t.realize(x), item)) return true;
+  }
+  unmodelled(in.print(), "search through this many items");
+}
+
 bool Value::contains(Tracer& t, const ValueRef& item) {
+  if (kind == ValueKind::Iterator || kind == ValueKind::FunctionIterator || kind == ValueKind::Generator)
+    return found_by_next(t, *this, t.realize(item));
   PyTypeObject* type = python_type();
   if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_contains) && !type->tp_iter &&
       !(type->tp_as_sequence && type->tp_as_sequence->sq_item))

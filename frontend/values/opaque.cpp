@@ -1,0 +1,73 @@
+// Objects that are only passed around.
+#include "frontend/cpython/object_attr.h"
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/deferred_calls.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+std::string OpaqueValue::print() const {
+  return std::string("UserDefinedObjectVariable(") + type_name(Py_TYPE(real.get())) + ")";
+}
+
+ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
+  PyTypeObject* type = Py_TYPE(real.get());
+  if (text_of(name) == "__class__" && type->tp_getattro == PyObject_GenericGetAttr &&
+      type_find(type, name) == type_find(&PyBaseObject_Type, name))  // a proxy shows another class
+    return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
+  PyObject* found = type_find(type, name);
+  t.expect_on_class(type, name, found);
+  if (found && source && PyTuple_Check(real.get()) && Py_TYPE(found) == &PyMemberDescr_Type && t.config.trace_more) {
+    // A record of C code (sys.flags) is immutable.
+    PyRef v = checked(PyObject_GetAttr(real.get(), name));
+    t.guard(GuardKind::IdMatch, source, real);
+    if (is_constant_object(v.get())) return t.constant(v);
+  }
+  if (type->tp_getattro != PyObject_GenericGetAttr || (!found && _PyObject_GetDictPtr(real.get())))
+    unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
+  if (found && source && is_object_slot(found)) {  // what an object made in C keeps in its struct
+    const Attr held = find_attr(real.get(), name);
+    SourceRef place = t.recorder.sources.child(source, SourceKind::Attr, name);
+    if (held.where == AttrWhere::Slot && held.value) return t.lazy(held.value.get(), place);
+    if (type == &PyProperty_Type) {  // without such a part
+      t.guard(GuardKind::NotPresent, place);
+      return t.none();
+    }
+  }
+  if (!found)
+    t.raise(PyExc_AttributeError,
+            std::string("'") + type->tp_name + "' object has no attribute '" + text_of(name) + "'");
+  if (!is_method(found)) unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
+  return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+}
+
+ValueRef OpaqueValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  const auto [found, place] = t.on_class(Py_TYPE(real.get()), name, source);
+  if (found && PyFunction_Check(found)) {
+    args.positional.insert(args.positional.begin(), ValueRef(this));
+    return t.call(t.wrap(found, place), std::move(args));
+  }
+  if (ValueRef deferred = found ? defer_call(t, found, ValueRef(this), args) : ValueRef()) return deferred;
+  // Files and string buffers are iterators as well: their other methods have nothing to do with a position.
+  if (PyIter_Check(real.get()) && text_of(name).starts_with("__"))
+    graph_break<GB0156_iterator>(print(), std::string(Py_TYPE(real.get())->tp_name), text_of(name),
+                                 print_list(args.positional), print_keywords(args));
+  if (Py_TYPE(real.get())->tp_getattro != PyObject_GenericGetAttr) unmodelled_method(*this, text_of(name), args);
+  PyRef bound = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (!bound) t.raise_current();
+  break_on_skipped(t, bound.get());
+}
+
+ValueRef OpaqueValue::next(Tracer& t) {
+  if (!PyIter_Check(real.get())) return Value::next(t);
+  return call_method(t, checked(PyUnicode_FromString("__next__")).get(), {});
+}
+
+Reg OpaqueValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
+
+}  // namespace md
