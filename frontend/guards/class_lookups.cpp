@@ -27,9 +27,20 @@ bool is_subclass(PyTypeObject* type, PyObject* of) {
   return PyType_Check(of) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(of));
 }
 
+bool none_nearer(PyTypeObject* type, PyObject* than, PyObject* name) {
+  (void)type_find(type, name);  // assigns a version tag
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    PyObject* const cls = PyTuple_GET_ITEM(type->tp_mro, i);
+    if (cls == than) return true;
+    if (own_attribute(reinterpret_cast<PyTypeObject*>(cls), name)) return false;
+  }
+  return false;
+}
+
 bool holds(const ClassFact::Lookup& l, PyTypeObject* type) {
   using Lookup = ClassFact::Lookup;
   if (!l.name) return is_subclass(type, *l.after) == (l.expect == Lookup::Subclass);
+  if (l.expect == Lookup::NoneNearer) return none_nearer(type, *l.after, l.name);
   PyObject* found = l.after ? found_after(type, *l.after, l.name) : type_find(type, l.name);
   switch (l.expect) {
     case Lookup::Absent:

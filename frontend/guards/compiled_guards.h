@@ -58,9 +58,10 @@ struct KeyFact {
 // What a class held when it was looked at. A version tag that is unchanged answers for all of it.
 struct ClassFact {
   struct Lookup {
-    enum Expect : std::uint8_t { Same, Absent, NoSetter, Subclass, NoSubclass } expect;
+    enum Expect : std::uint8_t { Same, Absent, NoSetter, Subclass, NoSubclass, NoneNearer } expect;
     PyObject* name;     // borrowed from held; null for Subclass
-    ObjectSlot after;   // null: the whole mro; a class: what super() sees after it; Subclass: of that class
+    ObjectSlot after;   // null: the whole mro; a class: what super() sees after it; Subclass: of that class;
+                        // NoneNearer: no class before it in the mro has the name
     ObjectSlot object;  // Same
     bool none;          // Same: None itself, not a dead object
   };

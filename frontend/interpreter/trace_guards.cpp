@@ -11,6 +11,7 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/class_stores.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 
@@ -47,13 +48,7 @@ std::size_t hash_of_item(PyObject* item) {
   return h;
 }
 
-}  // namespace
-
-// --- classes ---------------------------------------------------------------------------------------------------------
-
-SourceRef Tracer::class_source(PyTypeObject* type) { return wrap(reinterpret_cast<PyObject*>(type), nullptr)->source; }
-
-void Tracer::note_class(PyTypeObject* type, PyRef item) {
+void note_class_lookup(GuardRecorder& recorder, PyTypeObject* type, PyRef item) {
   auto* object = reinterpret_cast<PyObject*>(type);
   const auto [place, fresh] = recorder.class_places.try_emplace(object, recorder.class_notes.size());
   if (fresh) recorder.class_notes.push_back({PyRef::borrow(object), checked(PyList_New(0)), {}});
@@ -63,6 +58,19 @@ void Tracer::note_class(PyTypeObject* type, PyRef item) {
     if (same_item(at->second, item.get())) return;
   checked(PyList_Append(notes.items.get(), item.get()));
   notes.known.emplace(hash, item.get());
+}
+
+}  // namespace
+
+// --- classes ---------------------------------------------------------------------------------------------------------
+
+SourceRef Tracer::class_source(PyTypeObject* type) { return wrap(reinterpret_cast<PyObject*>(type), nullptr)->source; }
+
+void Tracer::note_class(PyTypeObject* type, PyRef item) { note_class_lookup(recorder, type, std::move(item)); }
+
+void expect_none_nearer(Tracer& t, PyTypeObject* type, PyObject* name, PyTypeObject* than) {
+  if (type != than && !is_immutable(type))
+    note_class_lookup(t.recorder, type, lookup_item(Expect::NoneNearer, name, than));
 }
 
 // A prototype is nothing that can change, but its bases are.
@@ -79,6 +87,7 @@ void Tracer::expect_on_bases(PyTypeObject* prototype, PyObject* name, PyTypeObje
 }
 
 void Tracer::expect_on_class(PyTypeObject* type, PyObject* name, PyObject* found, PyTypeObject* after) {
+  refuse_stored_on_class(*this, type, name);
   if (prototypes.has(type)) return expect_on_bases(type, name, after);
   if (!is_immutable(type)) note_class(type, lookup_item(found ? Expect::Same : Expect::Absent, name, after, found));
 }
@@ -106,6 +115,7 @@ void Tracer::expect_subclass(PyTypeObject* type, PyTypeObject* of, bool is) {
 }
 
 Tracer::ClassAttribute Tracer::on_class(PyTypeObject* type, PyObject* name, SourceRef instance) {
+  refuse_stored_on_class(*this, type, name);
   PyObject* found = type_find(type, name);
   if (prototypes.has(type)) expect_on_bases(type, name);
   if (is_immutable(type) || prototypes.has(type)) return {found, nullptr};

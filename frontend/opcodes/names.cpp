@@ -275,7 +275,8 @@ ValueRef Tracer::stored_global(PyObject* globals, PyObject* name) const {
   if (text_of(name) != "__dict__") return {};
   const std::string prefix = stored_prefix(globals);
   for (const auto& [key, value] : effects.stored_globals)
-    if (key.starts_with(prefix)) unmodelled("module", "the dictionary of a module whose globals have changed");
+    if (key.starts_with(prefix))
+      unmodelled("__dict__", "the namespace of a module or class that the function has stored to");
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/class_stores.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deferred_calls.h"
@@ -75,6 +76,7 @@ ValueRef ClassValue::type_attr(Tracer& t, PyObject* name) {
   if (n == "__base__" && !is_fixed(type()))
     t.guard(GuardKind::IdMatch, t.recorder.sources.child(source, SourceKind::Field, interned_text("__bases__").get()),
             PyRef::borrow(type()->tp_bases));
+  if (n == "__dict__") (void)t.stored_global(real.get(), name);
   PyRef v = checked(PyObject_GetAttr(real.get(), name));
   return t.from_object(v.get(), nullptr);
 }
@@ -95,6 +97,7 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
       return t.from_object(reinterpret_cast<PyObject*>(meta), nullptr);
     return of_meta == own_attribute(&PyType_Type, name) ? type_attr(t, name) : meta_attr(t, name);
   }
+  if (ValueRef stored = stored_on_class(t, type(), name)) return stored;
   PyObject* found = type_find(type(), name);
   SourceRef src = source ? t.recorder.sources.child(source, SourceKind::Attr, name) : nullptr;
   if (!found) {

@@ -14,6 +14,7 @@
 #include "frontend/values/attribute_dict.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/class_stores.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/cycles.h"
@@ -159,6 +160,8 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
       t.guard(GuardKind::NotPresent,
               t.recorder.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name));
   }
+  if (ValueRef v = slot ? ValueRef() : stored_on_class(t, type, name))
+    return v->kind == ValueKind::Function ? ValueRef(make_ref<MethodValue>(v, ValueRef(this))) : v;
   const auto attribute = t.on_class(type, name, source);
   if (found && !slot) {
     break_on_listed_attr(t, *this, name, found);

@@ -13,8 +13,10 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/values/array.h"
+#include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/cached_calls.h"
+#include "frontend/values/class_stores.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deferred_calls.h"
@@ -373,6 +375,9 @@ ValueRef unbound_method(BuiltinCall& c, const ValueRef& self, PyTypeObject* of, 
   if (auto* o = as<ObjectValue>(self); o && is_of(layout_base(o->type)))
     if (ValueRef r = call_base_method(t, *o, name, c.args)) return r;
   if (ValueRef r = call_object_slot(t, self, text_of(name), c.args)) return r;
+  if (of == &PyType_Type && c.args.positional.size() == 2 && text_of(name) == "__setattr__" &&
+      plain_store_on_class(t, *self, attr_name(c.args.positional[0]).get(), c.args.positional[1]))
+    return t.none();
   if (self->kind == ValueKind::Object && is_library_class(self->python_type(), LibraryClass::Module))
     graph_break<GB0121>(self->print(), text_of(name), print_list(c.args.positional), print_keywords(c.args));
   if (PyObject* row = self->kind == ValueKind::Exception ? library_method(of, name) : nullptr) {

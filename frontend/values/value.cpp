@@ -6,6 +6,7 @@
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/class_stores.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/methods.h"
@@ -73,6 +74,7 @@ bool Value::has_attr(Tracer& t, PyObject* name) {
 }
 
 void Value::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  if (store_on_class(t, *this, name, v)) return;
   CallArgs args;
   args.positional = {t.constant(PyRef::borrow(name))};
   if (v) args.positional.push_back(v);  // null: it is deleted
