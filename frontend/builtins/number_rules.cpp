@@ -222,6 +222,9 @@ ValueRef rule_complex(Tracer&, CallArgs&) { return {}; }
 
 ValueRef rule_bool(Tracer& t, CallArgs& args) {
   expect_args(t, "bool", args, 0, 1);
+  if (args.size() && args[0]->kind == ValueKind::SizeTest) return args[0];
+  if (auto* x = args.size() ? as<TensorValue>(args[0]) : nullptr)
+    if (ValueRef test = captured_test(t, *x)) return test;
   return t.boolean(args.size() && args[0]->truth(t));
 }
 

@@ -22,7 +22,7 @@ TraceConfig config_snapshot(const CompileOptions& options) {
   c.specialize_float = flag("specialize_float");
   c.verbose = flag("verbose");
   c.suppress_errors = flag("suppress_errors");
-  c.capture_scalar_outputs = flag("capture_scalar_outputs");
+  c.capture_scalar_outputs = c.fullgraph || flag("capture_scalar_outputs");
   c.capture_dynamic_output_shape_ops = c.fullgraph || flag("capture_dynamic_output_shape_ops");
   c.trace_more = flag("trace_more");
   c.allow_empty_graphs = flag("allow_empty_graphs") || flag("force_replace");

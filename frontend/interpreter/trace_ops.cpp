@@ -189,6 +189,7 @@ Arg Tracer::to_arg(const ValueRef& raw) {
   if (auto* x = as<TensorValue>(v)) return x->node;
   if (auto* n = as<SizeValue>(v)) return n->size;
   if (auto* f = as<NumberValue>(v)) return graph_number(*this, *f);
+  if (auto* test = as<SizeTestValue>(v)) return as<TensorValue>(realize(test_in_graph(*this, *test)))->node;
   if (auto* s = as<SliceValue>(v)) return slice_arg(*this, *s);
   const bool list = v->kind == ValueKind::List;
   if (list || v->kind == ValueKind::Tuple) {
@@ -270,6 +271,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   const bool handled = holds_handled(*this, args);
   std::vector<TensorRef> stand_ins;  // of the results
   std::vector<Node*> handed_back;
+  std::vector<SizeGuard> check_later;
   const std::vector<OpId> forms = forms_of(overloads(setitem ? "getitem" : public_name), inplace && !setitem);
   const bool has_key = setitem || public_name == "getitem";
   if (has_key) {
@@ -293,10 +295,10 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     if (!default_device().is_cpu() && !frame().is_library()) name_default_device(n, call);
     const GradMode mode(grad_enabled);
     if (setitem) {
-      take_on_grad(*self, check_traced_assignment(*this, n), target);
+      take_on_grad(*self, check_traced_assignment(*this, n, check_later), target);
     } else {
       if (inplace) check_writable(*self);
-      n.types = infer_traced(*this, n, call.args, handed_back);
+      n.types = infer_traced(*this, n, call.args, handed_back, check_later);
       n.multi = op(call.op).schema.results != 1;
       if (handled) stand_ins = call_stand_ins(*this, args, n, call, inplace);
       if (inplace) note_write(*self, op(n.op), n.types.at(0), target);
@@ -310,7 +312,12 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   if (inplace) n.types = setitem ? std::vector<TensorType>{} : std::vector<TensorType>{self->type};
   Node* made = graphs.current->append(std::move(n));
   if (log_traces) log_graph_call(*this, *made);
-  if (!inplace) return with_operands(*this, args, made, with_stand_ins(*this, op_result(made), stand_ins), handed_back);
+  if (!inplace) {
+    const ValueRef result = op_result(made);
+    check_assumed(*this, check_later);
+    return with_operands(*this, args, made, with_stand_ins(*this, result, stand_ins), handed_back);
+  }
+  check_assumed(*this, check_later);
   // x += 1 assigns; after x.add_(1) and x[0] = 7 the tensor goes by its old name.
   if (spelling == Spelling::Inplace && !setitem) self->node = made;
   return ValueRef(self);

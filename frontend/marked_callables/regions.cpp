@@ -179,12 +179,7 @@ ValueRef test_as_tensor(Tracer& t, const ValueRef& raw) {
   ValueRef v = t.realize(raw);
   if (auto* number = as<NumberValue>(v)) return t.tensor_value(graph_number(t, *number));
   auto* test = as<SizeTestValue>(v);
-  if (!test) return v;
-  const auto side = [&](Size s) {
-    CallArgs args{{make_ref<TupleValue>(std::vector<ValueRef>{}), size_value(t, s)}, {}};
-    return t.call_op("full", Spelling::Function, args);
-  };
-  return t.compare(side(test->lhs), side(test->rhs), test->op);
+  return test ? test_in_graph(t, *test) : v;
 }
 
 namespace {

@@ -3,10 +3,23 @@
 #include "frontend/opcodes/family.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/scalar_outputs.h"
+#include "frontend/values/size_value.h"
 
 namespace md {
 
 OPCODE(JUMP) { f.pc = i.target; }
+
+// assert n > 0, of what only a run knows: the graph checks it. Where it fails the frame runs as plain Python, which
+// raises.
+static bool assertion_holds(Tracer& t, const SymbolicFrame& f, const Instruction& i, const ValueRef& v) {
+  if (v->kind != ValueKind::SizeTest) return false;
+  const auto& code = f.body->instructions;
+  const auto failing = static_cast<std::size_t>(i.a == kJumpTrue ? f.current + 1 : i.target);
+  if (failing >= code.size() || code[failing].op != Opcode::LOAD_ASSERTION_ERROR) return false;
+  assert_sizes(t, *as<SizeTestValue>(v));
+  return true;
+}
 
 OPCODE(POP_JUMP_IF) {
   if (i.a == kJumpNone || i.a == kJumpNotNone) {
@@ -15,7 +28,7 @@ OPCODE(POP_JUMP_IF) {
     return;
   }
   ValueRef v = t.realize(f.top());
-  const bool truth = v->truth(t);
+  const bool truth = assertion_holds(t, f, i, v) || v->truth(t);
   f.pop();
   if (truth == (i.a == kJumpTrue)) f.pc = i.target;
 }

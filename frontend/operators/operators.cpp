@@ -353,6 +353,10 @@ ValueRef Tracer::unary_op(const ValueRef& raw, int op) {
   }
   if (op == kUnaryNot) {
     if (v->kind == ValueKind::Tensor || v->kind == ValueKind::Array) graph_break<GB0170>(v->print());
+    if (auto* test = as<SizeTestValue>(v)) {
+      static constexpr int kOpposite[] = {Py_GE, Py_GT, Py_NE, Py_EQ, Py_LE, Py_LT};  // by Py_LT ... Py_GE
+      return make_ref<SizeTestValue>(test->lhs, test->rhs, kOpposite[test->op]);
+    }
     return t.boolean(!v->truth(t));
   }
   static const char* const names[] = {"pos", "neg", "invert"};

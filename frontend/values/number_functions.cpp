@@ -10,6 +10,7 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/item_numbers.h"
 #include "frontend/values/size_value.h"
 #include "ir/sizes/shape_env.h"
 
@@ -55,6 +56,8 @@ bool is_known_size(const ValueRef& v) {
                   [&](int i) { known = known && s->size.expr()->env->symbols()[static_cast<std::size_t>(i)].hint; });
   return known;
 }
+
+bool is_open_size(const ValueRef& v) { return v->kind == ValueKind::Size && !is_known_size(v); }
 
 PyTypeObject* number_type(const ValueRef& v) {
   PyTypeObject* type = v->python_type();
@@ -215,7 +218,10 @@ void break_on_drawn(const std::string& name, const std::vector<ValueRef>& operan
 ValueRef number_operator(Tracer& t, const std::string& name, const std::vector<ValueRef>& operands) {
   const bool in_place = name.size() > 3 && name[0] == 'i' && name != "invert";
   const std::string plain = in_place ? name.substr(1) : name;
+  if (std::ranges::any_of(operands, is_item_number)) return item_operator(t, plain, operands);
   PyTypeObject* const type = type_of_result(plain, operands);
+  if (type && type != &PyLong_Type && std::ranges::any_of(operands, is_open_size))
+    return item_operator(t, plain, operands);
   if (std::ranges::none_of(operands, is_drawn)) {
     const PyRef function = type ? operator_function(plain) : PyRef();
     return known_number(t, function.get(), operands, type);
@@ -234,21 +240,27 @@ ValueRef number_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op)
     return v->kind == ValueKind::Constant && PyFloat_CheckExact(v->real.get());
   };
   const bool of_size = (a->kind == ValueKind::Size && is_float(b)) || (is_float(a) && b->kind == ValueKind::Size);
-  if (!of_size && !plan_number(a) && !plan_number(b)) return {};
+  if (!of_size && a->kind != ValueKind::Number && b->kind != ValueKind::Number) return {};
   return number_operator(t, std::string(kComparing[op]), {a, b});
 }
 
 ValueRef call_on_numbers(Tracer& t, PyObject* function, const CallArgs& args) {
   const bool of_math = is_math_function(function), converts = function == reinterpret_cast<PyObject*>(&PyFloat_Type);
-  const auto is_number = [](const ValueRef& v) { return plan_number(v) != nullptr; };
+  const auto is_number = [](const ValueRef& v) { return plan_number(v) || is_item_number(v); };
   if (!of_math && !converts && std::ranges::none_of(args.positional, is_number)) return {};
   std::vector<ValueRef> operands;
   for (auto& a : args.positional) operands.push_back(t.realize(a));
-  const bool of_sizes = (of_math || converts) && std::ranges::any_of(operands, is_known_size);
+  const auto is_size = [](const ValueRef& v) { return v->kind == ValueKind::Size; };
+  const bool of_sizes = (of_math || converts) && std::ranges::any_of(operands, is_size);
   if (!of_sizes && std::ranges::none_of(operands, is_number)) return {};
   const std::string name = name_of_function(function);
   if (std::ranges::any_of(operands, is_drawn)) return call_on_drawn(t, function, name, args, std::move(operands));
   if (!args.keywords.empty() || only_looks(name)) return {};
+  const bool by_graph = std::ranges::any_of(operands, is_item_number) || std::ranges::any_of(operands, is_open_size);
+  if (by_graph) {
+    if (is_of_module(function, "_operator")) return item_operator(t, name, operands);
+    return of_math || is_of_module(function, "builtins") ? item_function(t, name, operands) : ValueRef();
+  }
   const bool cuts = name == "int" || name == "floor" || name == "trunc" || name == "ceil";
   if (cuts && operands.size() == 1)
     if (ValueRef size = size_of_quotient(t, name, operands[0])) return size;

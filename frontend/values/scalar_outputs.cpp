@@ -13,6 +13,7 @@
 #include "ir/infer/infer.h"
 #include "ir/infer/inplace.h"
 #include "ir/infer/unbacked.h"
+#include "ir/sizes/assumptions.h"
 
 namespace md {
 
@@ -48,16 +49,74 @@ std::string dynamic_op_name(const std::string& op) {
 
 }  // namespace
 
-std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args, std::vector<Node*>& handed_back) {
-  TracedSymbols symbols(t, n, t.config.capture_dynamic_output_shape_ops);
-  const SupplyScope scope(symbols);
-  return infer(op(n.op), args, handed_back);
+namespace {
+
+void append_check(Tracer& t, Size lhs, Size rhs, const char* relation) {
+  Node n{NodeKind::Op};
+  n.op = id::AssertSizes;
+  n.target = n.name = "_check";
+  n.args = {lhs, rhs, std::string(relation)};
+  n.stack = t.user_stack();
+  n.types = infer(op(n.op), n.args);
+  ++t.graphs.calls_captured;
+  t.graphs.current->append(std::move(n))->types[0].storage = t.graphs.next_storage++;
 }
 
-bool check_traced_assignment(Tracer& t, Node& n) {
+void append_check(Tracer& t, const SizeGuard& g) {
+  static constexpr const char* kNames[] = {"eq", "ne", "lt", "ge"};  // by SizeRelation
+  append_check(t, g.lhs, g.rhs, kNames[static_cast<int>(g.relation)]);
+}
+
+// What does not need the sizes that the node finds out is checked before it.
+std::vector<SizeGuard> check_before(Tracer& t, const Node& n, const std::vector<SizeGuard>& made) {
+  const auto found_by_node = [&](Size s) {
+    bool found = false;
+    for_each_symbol(s, [&](int i) {
+      found = found || std::ranges::any_of(n.unbacked, [&](Size u) { return symbol_index(u) == i; });
+    });
+    return found;
+  };
+  std::vector<SizeGuard> later;
+  for (const SizeGuard& g : made) {
+    if (found_by_node(g.lhs) || found_by_node(g.rhs))
+      later.push_back(g);
+    else
+      append_check(t, g);
+  }
+  return later;
+}
+
+// What `infers` makes, with assumptions about sizes only a run knows. Under a wrong one a call may be refused that is
+// right.
+template <class Infer>
+auto under_assumptions(Tracer& t, Node& n, std::vector<SizeGuard>& check_later, Infer&& infers) {
   TracedSymbols symbols(t, n, t.config.capture_dynamic_output_shape_ops);
   const SupplyScope scope(symbols);
-  return check_item_assignment(n.args.at(0), n.args.at(1), n.args.at(2));
+  SizeAssumptions assumed;
+  try {
+    auto made = infers();
+    if (!assumed.made().empty()) check_later = check_before(t, n, assumed.made());
+    return made;
+  } catch (const OpError& e) {
+    if (assumed.made().empty()) throw;
+    throw DataDependent(DataDependent::What::Size, e.what());
+  }
+}
+
+}  // namespace
+
+std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args, std::vector<Node*>& handed_back,
+                                     std::vector<SizeGuard>& check_later) {
+  return under_assumptions(t, n, check_later, [&] { return infer(op(n.op), args, handed_back); });
+}
+
+bool check_traced_assignment(Tracer& t, Node& n, std::vector<SizeGuard>& check_later) {
+  return under_assumptions(t, n, check_later,
+                           [&] { return check_item_assignment(n.args.at(0), n.args.at(1), n.args.at(2)); });
+}
+
+void check_assumed(Tracer& t, const std::vector<SizeGuard>& assumed) {
+  for (const SizeGuard& g : assumed) append_check(t, g);
 }
 
 void note_unbacked(Tracer& t, Node* n) {
@@ -113,6 +172,29 @@ ValueRef item_of(Tracer& t, TensorValue& x) { return size_value(t, append_item(t
 
 ValueRef number_in(Tracer& t, TensorValue& x) { return make_ref<NumberValue>(append_item(t, x, id::ItemNumber)); }
 
+ValueRef test_in(Tracer& t, TensorValue& x) {
+  return make_ref<SizeTestValue>(append_item(t, x, id::Item)->types[0].sizes[0], Size(0), Py_NE);
+}
+
+ValueRef captured_test(Tracer& t, TensorValue& x) {
+  if (!t.config.capture_scalar_outputs) return {};
+  if (x.type.dtype == DType::Bool) return test_in(t, x);
+  const ValueRef truth = t.realize(t.compare(ValueRef(&x), t.integer(0), Py_NE));
+  return test_in(t, *as<TensorValue>(truth));
+}
+
+ValueRef test_in_graph(Tracer& t, const SizeTestValue& test) {
+  const auto side = [&](Size s) {
+    CallArgs args{{make_ref<TupleValue>(std::vector<ValueRef>{}), size_value(t, s)}, {}};
+    return t.call_op("full", Spelling::Function, args);
+  };
+  return t.compare(side(test.lhs), side(test.rhs), test.op);
+}
+
+void require_true(Tracer& t, TensorValue& x) {
+  append_check(t, append_item(t, x, id::Item)->types[0].sizes[0], Size(1), "eq");
+}
+
 ValueRef captured_int(Tracer& t, TensorValue& x) {
   return t.config.capture_scalar_outputs && !is_complex(x.type.dtype) ? item_of(t, x) : ValueRef();
 }
@@ -121,7 +203,7 @@ ValueRef captured_item(Tracer& t, TensorValue& x) {
   if (!t.config.capture_scalar_outputs || is_complex(x.type.dtype)) return {};
   if (is_floating(x.type.dtype)) return number_in(t, x);
   if (x.type.dtype != DType::Bool) return captured_int(t, x);
-  return make_ref<SizeTestValue>(append_item(t, x, id::Item)->types[0].sizes[0], Size(0), Py_NE);
+  return test_in(t, x);
 }
 
 ValueRef captured_list(Tracer& t, TensorValue& x) {
@@ -162,14 +244,7 @@ constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};  // by P
 
 void assert_sizes(Tracer& t, SizeTestValue& test) {
   static constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};
-  Node n{NodeKind::Op};
-  n.op = id::AssertSizes;
-  n.target = n.name = "_check";
-  n.args = {test.lhs, test.rhs, std::string(kNames[test.op])};
-  n.stack = t.user_stack();
-  n.types = infer(op(n.op), n.args);
-  ++t.graphs.calls_captured;
-  t.graphs.current->append(std::move(n))->types[0].storage = t.graphs.next_storage++;
+  append_check(t, test.lhs, test.rhs, kNames[test.op]);
   constexpr std::int64_t kLimit = SizeRange::kMax - 1;
   if (test.rhs.is_const() && std::abs(test.rhs.value()) < kLimit)
     t.shapes().assume_range(test.lhs, range_of(test.op, test.rhs.value()));

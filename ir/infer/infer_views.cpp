@@ -39,6 +39,8 @@ SizeVec completed_sizes(const InferCall& c, SizeVec wanted, const SizeVec& have)
 std::optional<SizeVec> view_strides(const TensorType& x, const SizeVec& wanted) {
   if (x.sizes == wanted) return x.strides;
   if (x.dim() == 0 || layout_eq(product(x.sizes), 0)) return row_major_strides(wanted);
+  // There are as many elements, which completed_sizes() has looked at.
+  if (std::ranges::any_of(wanted, is_unbacked) && is_row_major(x.sizes, x.strides)) return row_major_strides(wanted);
   SizeVec strides(wanted.size());
   int next = static_cast<int>(wanted.size()) - 1;  // wanted dimension to place, innermost first
   Size run = 1;                                    // elements in the current run of mergeable dimensions

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/core/error.h"
+#include "ir/sizes/assumptions.h"
 
 namespace md {
 namespace {
@@ -418,11 +419,42 @@ bool ShapeEnv::decide(SizeRelation relation, Size a, Size b) {
   a = simplify(a), b = simplify(b);
   if (a.is_const() && b.is_const()) return holds_for(relation, a.value(), b.value());
   if (const auto known = prove(relation, simplify(a - b))) return *known;
-  const bool truth = holds_for(relation, hint(a), hint(b));
+  const bool open = !is_backed(a) || !is_backed(b);
+  if (open && guard_index_.contains({relation, a, b})) return true;
+  if (open && guard_index_.contains({negated(relation), a, b})) return false;
+  SizeAssumptions* const assumed = open ? SizeAssumptions::current() : nullptr;
+  const bool truth = assumed ? is_likely(relation, a, b) : holds_for(relation, hint(a), hint(b));
   const SizeGuard g{truth ? relation : negated(relation), a, b};
+  if (assumed) {
+    assumed->note(g);
+    guard_index_.insert(g);
+    learn(g);
+    return truth;
+  }
   if (guard_index_.insert(g).second) guards_.push_back(g);
   learn(g);
   return truth;
+}
+
+// a % b of what is to be divided without a rest.
+static bool is_rest(Size s) {
+  if (s.is_const() || s.expr()->terms.size() != 1) return false;
+  const auto& factors = s.expr()->terms[0].factors();
+  return factors.size() == 1 && factors[0]->kind == AtomKind::Mod;
+}
+
+bool is_likely(SizeRelation relation, Size a, Size b) {
+  if (is_rest(a) && b.is_const(0)) return relation == SizeRelation::Eq || relation == SizeRelation::Ge;
+  if (relation == SizeRelation::Eq || relation == SizeRelation::Ne) {
+    const bool small = (a.is_const() && a.value() < 2) || (b.is_const() && b.value() < 2);
+    return small == (relation == SizeRelation::Ne);
+  }
+  constexpr std::int64_t kSmall = 2;
+  std::vector<std::int64_t> values;
+  ShapeEnv& env = *(a.is_const() ? b : a).expr()->env;
+  for (const SizeSymbol& symbol : env.symbols())
+    values.push_back(symbol.hint.value_or(std::clamp(kSmall, symbol.range.lo, symbol.range.hi)));
+  return holds_for(relation, env.evaluate(a, values), env.evaluate(b, values));
 }
 
 bool ShapeEnv::proven(const SizeGuard& g) const {
