@@ -245,12 +245,12 @@ Arg randn(const Expansion& e) { return PartsCaller{e}.of_pairs(e.call(id::Mul, {
 // Both parts of each element.
 Arg uniform(const Expansion& e) {
   const PartsCaller p{e};
-  return p.of_pairs(e.call(id::Uniform, {p.pairs(e.arg(0)), e.arg(1), e.arg(2), e.arg(3)}));
+  return p.of_pairs(e.call(id::Uniform, {p.pairs(e.arg(0)), e.arg(1), e.arg(2)}));
 }
 Arg normal(const Expansion& e) {
   const PartsCaller p{e};
   const double spread = complex_number(e.arg(2)).real() * std::sqrt(0.5);
-  const Arg both = p.of_pairs(e.call(id::NormalFill, {p.pairs(e.arg(0)), 0.0, spread, e.arg(3)}));
+  const Arg both = p.of_pairs(e.call(id::NormalFill, {p.pairs(e.arg(0)), 0.0, spread}));
   return e.arg(1) == Arg(0.0) ? both : e.call(id::Add, {both, e.arg(1)});
 }
 
