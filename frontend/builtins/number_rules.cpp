@@ -3,6 +3,7 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/made_once.h"
 #include "frontend/operators/object_operators.h"
+#include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/array.h"
@@ -176,6 +177,9 @@ ValueRef answered(Tracer& t, const ObjectValue& o, const ValueRef& method, const
 ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
   ObjectValue* const instance = args.size() == 1 && !args.positional.empty() ? tensor_instance(args[0]) : nullptr;
   if (instance && !instance->special(t, dunder)) {
+    const PyRef item = checked(PyUnicode_InternFromString("item"));  // which Tensor's own method calls
+    if (!t.config.trace_more && type_find(instance->type, item.get()) != type_find(tensor_type, item.get()))
+      listed_break<GB0103>(std::string("item"));
     if (ValueRef answer = ask_tensor_method(t, dunder, args)) return answer;
     (void)strip_subclasses(t, args);
   }

@@ -296,7 +296,8 @@ ValueRef rule_repr(Tracer& t, CallArgs& args) {
 ValueRef rule_str(Tracer& t, CallArgs& args) {
   if (args.size() == 0) return t.constant(checked(PyUnicode_FromString("")));
   if (args.size() != 1) return {};
-  return t.format_value(args[0], 1, {});
+  ValueRef object = args.take_keyword("object");
+  return t.format_value(object ? object : args[0], 1, {});
 }
 
 ValueRef rule_format(Tracer& t, CallArgs& args) {

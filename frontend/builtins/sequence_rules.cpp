@@ -14,6 +14,7 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
+#include "frontend/values/slices.h"
 
 namespace md {
 
@@ -108,8 +109,8 @@ ValueRef rule_dict(Tracer& t, CallArgs& args) {
 
 ValueRef rule_slice(Tracer& t, CallArgs& args) {
   expect_args(t, "slice", args, 1, 3);
-  if (args.size() == 1) return make_ref<SliceValue>(t.none(), args[0], t.none());
-  return make_ref<SliceValue>(args[0], args[1], args.size() == 3 ? args[2] : t.none());
+  if (args.size() == 1) return slice_between(t.none(), args[0], t.none());
+  return slice_between(args[0], args[1], args.size() == 3 ? args[2] : t.none());
 }
 
 ValueRef rule_iter(Tracer& t, CallArgs& args) {

@@ -317,6 +317,7 @@ void break_on_odd_module(const Tracer& t, PyObject* module) {
   if (!own || PyDict_GET_SIZE(own) == 0) graph_break<GB0119>(type_name(Py_TYPE(module)));
   auto marked = [&](const char* name) {
     PyObject* mark = find_item(own, name);
+    if (!mark) mark = type_find(Py_TYPE(module), checked(PyUnicode_InternFromString(name)).get());
     return mark && mark != Py_False && mark != Py_None;
   };
   // Nobody shards parameters here: the marks are attributes like others, and the registry lists them.

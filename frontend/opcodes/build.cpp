@@ -11,6 +11,7 @@
 #include "frontend/values/methods.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
+#include "frontend/values/slices.h"
 
 namespace md {
 
@@ -64,9 +65,7 @@ OPCODE(BUILD_CONST_KEY_MAP) {
 OPCODE(BUILD_SLICE) {
   auto p = pop_n(f, i.a);
   for (auto& v : p) v = t.realize(v);
-  if (p[0]->kind == ValueKind::Tensor || p[1]->kind == ValueKind::Tensor)
-    graph_break<GB0038>(p[0]->print(), p[1]->print(), i.a == 3 ? p[2]->print() : t.none()->print());
-  f.push(make_ref<SliceValue>(p[0], p[1], i.a == 3 ? p[2] : t.none()));
+  f.push(slice_between(p[0], p[1], i.a == 3 ? p[2] : t.none()));
 }
 
 OPCODE(LIST_APPEND) {

@@ -5,19 +5,36 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 
 OPCODE(JUMP) { f.pc = i.target; }
 
-// assert n > 0, of what only a run knows: the graph checks it. Where it fails the frame runs as plain Python, which
-// raises.
-static bool assertion_holds(Tracer& t, const SymbolicFrame& f, const Instruction& i, const ValueRef& v) {
-  if (v->kind != ValueKind::SizeTest) return false;
+// The jump is that of `assert x` or `assert x, "text"`: what it jumps over only raises.
+static bool is_assertion(const SymbolicFrame& f, const Instruction& i) {
   const auto& code = f.body->instructions;
-  const auto failing = static_cast<std::size_t>(i.a == kJumpTrue ? f.current + 1 : i.target);
-  if (failing >= code.size() || code[failing].op != Opcode::LOAD_ASSERTION_ERROR) return false;
-  assert_sizes(t, *as<SizeTestValue>(v));
+  auto k = static_cast<std::size_t>(i.a == kJumpTrue ? f.current + 1 : i.target);
+  if (k >= code.size() || code[k].op != Opcode::LOAD_ASSERTION_ERROR) return false;
+  for (++k; k < code.size() && code[k].op != Opcode::RAISE_VARARGS; ++k) {
+    const bool text =
+        code[k].op == Opcode::LOAD_CONST && PyUnicode_Check(f.body->consts[static_cast<std::size_t>(code[k].a)].get());
+    if (!text && code[k].op != Opcode::CALL) return false;
+  }
+  return k < code.size();
+}
+
+// An assertion of what only a run knows is a check in the graph. Where it fails the frame runs as plain Python, which
+// raises what the program raises. False: it is no such assertion.
+static bool assertion_holds(Tracer& t, const SymbolicFrame& f, const Instruction& i, const ValueRef& v) {
+  auto* tensor = as<TensorValue>(v);
+  if ((!tensor && v->kind != ValueKind::SizeTest) || !is_assertion(f, i)) return false;
+  if (!tensor) return assert_sizes(t, *as<SizeTestValue>(v)), true;
+  if (i.a != kJumpTrue || !t.graphs.outer.empty()) return false;
+  for (const Size& size : tensor->type.sizes)
+    if (!size.is_const() || size != Size(1)) return false;
+  const ValueRef holds = t.realize(t.call_op("ne", Spelling::Method, CallArgs{{v, t.integer(0)}, {}}));
+  require_true(t, *as<TensorValue>(holds));
   return true;
 }
 

@@ -103,6 +103,7 @@ static bool asserts_last_test(const Tracer& t, const SymbolicFrame& f) {
 
 OPCODE(LOAD_ASSERTION_ERROR) {
   if (!t.config.trace_more && asserts_last_test(t, f)) graph_break<GB0002>(t.sizes.test.text());
+  if (!t.config.trace_more && !t.uncaught()) graph_break<GB0034>(t.boolean(false)->print());
   f.push(t.from_object(PyExc_AssertionError, nullptr));
 }
 

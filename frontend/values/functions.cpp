@@ -486,7 +486,7 @@ ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) { return self->call_meth
 Reg BoundAttrValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   if (self->kind == ValueKind::Exception && !self->real && text_of(name.get()) == "__traceback__")
-    unmodelled(self->print(), "traceback of an exception that was raised while tracing");
+    graph_break<GB0092>(print());
   PlanStep s{StepOp::GetAttr};
   s.a = b.rebuild(self);
   s.object = name;

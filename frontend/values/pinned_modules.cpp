@@ -11,6 +11,9 @@ namespace md {
 bool is_pinned(Tracer& t, const ObjectValue& o) {
   if (!is_library_class(o.type, LibraryClass::Module)) return false;
   const PyRef mark = checked(PyUnicode_InternFromString("torchdynamo_force_dynamic"));
+  // Where the program puts the mark later, or takes it away, the results are the same.
+  const Found own = o.real ? instance_find(o.real.get(), mark.get()) : Found{};
+  if (own.status == Lookup::Found) return own.value == Py_False;
   return t.on_class(o.type, mark.get()).found == Py_False;
 }
 

@@ -1,7 +1,10 @@
 // Attributes, methods and items of a traced tensor: metadata without a node, ops as nodes, the rest breaks.
 #include "frontend/values/tensor.h"
 
+#include <algorithm>
+
 #include "frontend/cpython/import_module.h"
+#include "frontend/cpython/made_once.h"
 #include "frontend/cpython/refused_names.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/plan/plan.h"
@@ -350,9 +353,22 @@ static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
   return make_ref<ArrayValue>(Ref<TensorValue>(&v), false, true);
 }
 
+// An argument that is no tensor answers to calls: one of a class with a __torch_function__.
+static bool has_answering_argument(Tracer& t, const CallArgs& args) {
+  const auto answers = [&](const ValueRef& raw) {
+    const ValueRef v = t.realize(raw);
+    return v->kind == ValueKind::Object && !tensor_instance(v) &&
+           type_find(v->python_type(),
+                     made_once([] { return checked(PyUnicode_InternFromString("__torch_function__")).release(); }));
+  };
+  return std::ranges::any_of(args.positional, answers) ||
+         std::ranges::any_of(args.keywords, [&](const auto& k) { return answers(k.second); });
+}
+
 ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
-  PyObject* const own = t.overrides.asks_modes() ? own_attribute(tensor_type, name) : nullptr;
+  const bool asks = t.overrides.asks_modes() || (t.overrides.asks_subclasses() && has_answering_argument(t, args));
+  PyObject* const own = asks ? own_attribute(tensor_type, name) : nullptr;
   if (own && op_function_asks(own)) {
     args.positional.insert(args.positional.begin(), ValueRef(this));
     return t.call(t.from_object(own, nullptr), std::move(args));

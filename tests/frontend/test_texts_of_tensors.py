@@ -1,4 +1,4 @@
-"""Texts of tensors in compiled code: they are written after the graph, as the tensors were where the program wrote them."""
+"""Texts of tensors in compiled code: written after the graph, as the tensors were where the program wrote them."""
 
 import pytest
 
@@ -21,12 +21,12 @@ def written_in_between(x):
 
 def kept_in_an_attribute(x):
     box = Box()
-    box.note = "sum {:.1f}".format(x.sum())
+    box.note = "sum {:.1f}".format(x.sum())  # noqa: UP032
     return box.note, [f"{i}: {x.mean()}" for i in range(3)]
 
 
 def joined(x):
-    return ", ".join([f"{x.sum()}", "b", "{n:>6}".format(n=x.sum())])
+    return ", ".join([f"{x.sum()}", "b", "{n:>6}".format(n=x.sum())])  # noqa: UP032
 
 
 def refused(x):
@@ -45,7 +45,7 @@ def refused_for_many(x):
 
 WHOLE = {
     "f-string": lambda x: (x + 1, f"{x} {x.sum():.2f} {{}}"),
-    "format": lambda x: "{0.shape} {0} {k:.1e}".format(x, k=x.sum()),
+    "format": lambda x: "{0.shape} {0} {k:.1e}".format(x, k=x.sum()),  # noqa: UP032
     "format_map": lambda x: "{a}".format_map({"a": x.sum()}),
     "builtin": lambda x: format(x.sum(), "8.3f"),
     "in itself": lambda x: f"{f'{x.sum():.1f}':>8}|{str(f'{x.sum()}')}",

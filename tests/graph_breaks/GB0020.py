@@ -8,8 +8,8 @@ import torch
 
 
 def report(x):
-    before = "{loss:.1f}".format(loss=x)
-    after = "{loss}".format(loss=x * 2)
+    before = "{loss:.1f}".format(loss=x)  # noqa: UP032
+    after = "{loss}".format(loss=x * 2)  # noqa: UP032
     return x + 1, f"{before} -> {after}"
 
 
