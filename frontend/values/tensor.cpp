@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "frontend/cpython/import_module.h"
-#include "frontend/cpython/made_once.h"
 #include "frontend/cpython/refused_names.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/plan/plan.h"
@@ -351,18 +350,6 @@ static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
   if (args.size() != 0 || v.type.requires_grad || !buffer_format(dtype))
     unmodelled_method(v, "numpy", args);  // refused, or given away with force=True
   return make_ref<ArrayValue>(Ref<TensorValue>(&v), false, true);
-}
-
-// An argument that is no tensor answers to calls: one of a class with a __torch_function__.
-static bool has_answering_argument(Tracer& t, const CallArgs& args) {
-  const auto answers = [&](const ValueRef& raw) {
-    const ValueRef v = t.realize(raw);
-    return v->kind == ValueKind::Object && !tensor_instance(v) &&
-           type_find(v->python_type(),
-                     made_once([] { return checked(PyUnicode_InternFromString("__torch_function__")).release(); }));
-  };
-  return std::ranges::any_of(args.positional, answers) ||
-         std::ranges::any_of(args.keywords, [&](const auto& k) { return answers(k.second); });
 }
 
 ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {

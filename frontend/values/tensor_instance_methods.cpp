@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "frontend/cpython/made_once.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/tensors/asked_operators.h"
 #include "frontend/tensors/subclass.h"
@@ -149,6 +150,17 @@ ValueRef iterate_tensor_instance(Tracer& t, ObjectValue& self) {
   const PyRef dim = call("dim", {})->as_constant();
   if (dim && !checked(PyObject_IsTrue(dim.get()))) t.raise(PyExc_TypeError, "iteration over a 0-d tensor");
   return call("unbind", CallArgs{{t.integer(0)}, {}})->iter(t);
+}
+
+bool has_answering_argument(Tracer& t, const CallArgs& args) {
+  const auto answers = [&](const ValueRef& raw) {
+    const ValueRef v = t.realize(raw);
+    return v->kind == ValueKind::Object && !tensor_instance(v) &&
+           type_find(v->python_type(),
+                     made_once([] { return checked(PyUnicode_InternFromString("__torch_function__")).release(); }));
+  };
+  return std::ranges::any_of(args.positional, answers) ||
+         std::ranges::any_of(args.keywords, [&](const auto& k) { return answers(k.second); });
 }
 
 }  // namespace md

@@ -45,6 +45,8 @@ ValueRef answer_of_overrides(Tracer& t, const std::vector<PyTypeObject*>& types,
 ValueRef ask_torch_function(Tracer& t, const ValueRef& function, const CallArgs& args);
 // The same for Tensor.<name>: methods and special methods.
 ValueRef ask_tensor_method(Tracer& t, const char* name, const CallArgs& args);
+// Whether an argument that is no tensor is of a class with a __torch_function__.
+bool has_answering_argument(Tracer& t, const CallArgs& args);
 // The instances among the arguments (and in lists and tuples among them) become their plain tensors; which these were.
 std::vector<ValueRef> strip_subclasses(Tracer& t, CallArgs& args);
 // What a call on plain tensors gives: an op in place, or one with nothing to do, gives the instance itself.
