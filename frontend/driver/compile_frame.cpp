@@ -265,6 +265,10 @@ struct Compilation {
       break_parts_call("log_break", b, frames);
       report("log_skip_in_loop",
              {frames_list(PlacedFrames{frames.front()}), py_str(name), py_str(file), py_int(first_line)});
+      const SymbolicFrame& root = *t.stack.frames.front();
+      if (std::ranges::any_of(root.contexts, [](auto& c) { return c.manager->kind != ValueKind::Context; }))
+        report("count", {py_str("graph_break"),
+                         break_parts_call("unlogged_break", make_break<GB0066>(active_managers(root)), frames)});
       return false;
     }
     PyRef cause;

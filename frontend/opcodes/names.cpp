@@ -67,9 +67,7 @@ OPCODE(LOAD_GLOBAL) {
 OPCODE(STORE_GLOBAL) {
   ValueRef v = f.pop();
   PyObject* name = name_of(f, i.a);
-  const bool is_handle = is_hook_handle(t, t.realize(v));
-  if (is_handle && f.own_globals) graph_break<GB0100>(text_of(name));
-  if (is_handle) graph_break<GB0101>(text_of(name));
+  if (is_hook_handle(t, t.realize(v))) break_on_stored_handle(t, text_of(name));
   t.name_node(v, text_of(name));
   if (!f.own_globals && !t.graphs.outer.empty()) graph_break<GB0067>("the global " + text_of(name));
   if (!f.own_globals) return store_in_module(t, f.globals.get(), name, std::move(v));

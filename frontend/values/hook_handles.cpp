@@ -24,14 +24,26 @@ bool registers_hook(const std::string& method) {
   return method == "register_hook" || method == "register_post_accumulate_grad_hook";
 }
 
+// The globals of the program's first frame: below it may stand those of a called module.
+static PyObject* first_globals(const Tracer& t) {
+  for (auto& f : t.stack.frames) {
+    PyObject* const module = find_item(f->globals.get(), "__name__");
+    if (!module || !PyUnicode_Check(module) || !text_of(module).starts_with("minidynamo")) return f->globals.get();
+  }
+  return t.stack.frames.front()->globals.get();
+}
+
+void break_on_stored_handle(Tracer& t, const std::string& name) {
+  if (t.frame().globals.get() == first_globals(t)) graph_break<GB0100>(name);
+  graph_break<GB0101>(name);
+}
+
 // The handle goes straight to a global: that is said first.
 static void break_where_stored(Tracer& t) {
   const SymbolicFrame& f = t.frame();
   const auto next = static_cast<std::size_t>(f.current) + 1;
   if (next >= f.body->instructions.size() || f.body->instructions[next].op != Opcode::STORE_GLOBAL) return;
-  const std::string name = text_of(f.body->names[static_cast<std::size_t>(f.body->instructions[next].a)].get());
-  if (!f.own_globals) graph_break<GB0101>(name);
-  graph_break<GB0100>(name);
+  break_on_stored_handle(t, text_of(f.body->names[static_cast<std::size_t>(f.body->instructions[next].a)].get()));
 }
 
 // Registers a hook on a tensor the graph computes, where gradients are recorded.

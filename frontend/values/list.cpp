@@ -90,6 +90,9 @@ static std::size_t checked_index(Tracer& t, const ValueRef& key, std::size_t siz
 }
 
 std::vector<ValueRef> sliced(Tracer& t, const std::vector<ValueRef>& items, SliceValue& s) {
+  for (const ValueRef& bound : {s.start, s.stop, s.step})
+    if (t.realize(bound)->kind == ValueKind::Tensor)
+      graph_break<GB0038>(s.start->print(), s.stop->print(), s.step->print());
   PyRef c = s.as_constant();
   if (!c) unmodelled(s.print(), "slice of a sequence");
   Py_ssize_t start, stop, step;
