@@ -160,6 +160,13 @@ bool formats(const ValueRef& a, int op) {
   return op == kMod && a->kind == ValueKind::Constant &&
          (PyUnicode_Check(a->real.get()) || PyBytes_Check(a->real.get()));
 }
+bool holds_any_tensor(Tracer& t, const ValueRef& v) {
+  const auto is_tensor_value = [&](const ValueRef& x) { return t.realize(x)->kind == ValueKind::Tensor; };
+  if (auto* tuple = as<TupleValue>(v)) return std::ranges::any_of(tuple->items, is_tensor_value);
+  if (auto* dict = as<DictValue>(v))
+    return std::ranges::any_of(dict->live(), [&](const auto& e) { return is_tensor_value(e.value); });
+  return v->kind == ValueKind::Tensor;
+}
 void realize_parts(Tracer& t, const ValueRef& v, int depth = 0) {
   if (depth > 16) return;
   const auto part = [&](const ValueRef& x) { realize_parts(t, t.realize(x), depth + 1); };
@@ -325,8 +332,15 @@ ValueRef constants(Operation& o) {
 
 ValueRef library_objects(Operation& o) { return library_operator(o.t, o.a, o.b, o.row().dunder, o.inplace()); }
 
-constexpr OperatorRow kOperatorRows[] = {arrays,    objects, tensors, numbers, sizes,     floats_of_sizes,
-                                         sequences, sets,    views,   dicts,   constants, library_objects};
+// "%s" % x: what is written for a tensor only a run knows.
+ValueRef texts(Operation& o) {
+  if (formats(o.a, o.op()) && holds_any_tensor(o.t, o.b)) o.no_rule();
+  return {};
+}
+
+constexpr OperatorRow kOperatorRows[] = {texts, arrays,          objects,        tensors, numbers,
+                                         sizes, floats_of_sizes, sequences,      sets,    views,
+                                         dicts, constants,       library_objects};
 
 }  // namespace
 

@@ -48,6 +48,14 @@ def replace(operator):
         _operators[operator.name] = operator
 
 
+def forget(operators):
+    """Takes operators away, those of them that no others have taken the place of. Finalisers call it: no lock."""
+    while operators:
+        operator = operators.pop()
+        if _operators.get(operator.name) is operator:
+            _operators.pop(operator.name, None)
+
+
 def find(qualified_name):
     """The operator of that name ("ns::name", also "ns::name.default"), or None."""
     return _operators.get(qualified_name.removesuffix(".default"))

@@ -135,3 +135,18 @@ def test_tensors_by_keyword_only():
 def test_an_operator_that_is_not_there():
     with pytest.raises(AttributeError, match="opgrad::nowhere"):
         register_autograd("opgrad::nowhere", lambda ctx, g: g)
+
+
+def test_operators_go_with_their_library():
+    def twice_in(scale):
+        library = Library("gonelib", "FRAGMENT")
+        library.define("scaled(Tensor x) -> Tensor")
+        library.impl("scaled", lambda x: x * scale, "CPU")
+        return torch.compile(lambda x: torch.ops.gonelib.scaled(x), backend="eager")(torch.ones(2)).tolist()
+
+    assert [twice_in(k) for k in (2, 3)] == [[2.0, 2.0], [3.0, 3.0]]
+    assert not hasattr(torch.ops.gonelib, "scaled")
+    with torch.library._scoped_library("gonelib", "DEF") as library:
+        torch.library.define("gonelib::scaled", "(Tensor x) -> Tensor", lib=library)
+        assert hasattr(torch.ops.gonelib, "scaled")
+    assert not hasattr(torch.ops.gonelib, "scaled")

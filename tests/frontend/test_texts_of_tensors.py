@@ -77,6 +77,8 @@ def test_a_number_that_takes_part_in_autograd():
         ("GB0059", lambda x: f"{x}" + "a"),
         ("GB0059", lambda x: int(f"{x.sum():.0f}")),
         ("GB0059", lambda x: str(x)),
+        ("GB0059", lambda x: "%s" % x.sum()),  # noqa: UP031
+        ("GB0059", lambda x: "%d %s" % (3, x.sum())),  # noqa: UP031
         ("GB0059", lambda x: f"{x!r}"),
     ],
 )

@@ -4,7 +4,9 @@ An operator is opaque to the compiler: a call of it is one node of the graph, wh
 on real tensors. What the compiler knows of its results is what the fake implementation says.
 """
 
+import contextlib
 import functools
+import weakref
 from importlib import import_module
 
 from .. import _C, _ops
@@ -304,7 +306,10 @@ def _as_tags(tags):
 def define(qualname, schema, *, lib=None, tags=()):
     """Declares an operator by its schema; impl() gives it functions. Raises RuntimeError for a name that is taken."""
     name = _checked_name(qualname)
-    _ops.register(Operator(name, parse_schema(name, schema), _as_tags(tags)))
+    operator = Operator(name, parse_schema(name, schema), _as_tags(tags))
+    _ops.register(operator)
+    if lib is not None:
+        lib._defined.append(operator)
 
 
 def _operator(op):
@@ -361,7 +366,10 @@ def register_vmap(op, func=None, /, *, lib=None):
 
 
 class Library:
-    """Operators of one namespace, defined one by one: Library("mylib", "DEF" or "FRAGMENT")."""
+    """Operators of one namespace, defined one by one: Library("mylib", "DEF" or "FRAGMENT").
+
+    They are there for as long as the library is.
+    """
 
     def __init__(self, ns, kind, dispatch_key=""):
         if kind not in ("DEF", "FRAGMENT", "IMPL"):
@@ -369,17 +377,31 @@ class Library:
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
+        self._defined = []
+        weakref.finalize(self, _ops.forget, self._defined).atexit = False
 
     def define(self, schema, alias_analysis="", *, tags=()):
         """ "name(Tensor x) -> Tensor"; returns the name."""
         name, _, rest = schema.partition("(")
-        define(f"{self.ns}::{name.strip()}", "(" + rest, tags=tags)
+        define(f"{self.ns}::{name.strip()}", "(" + rest, lib=self, tags=tags)
         return name.strip()
+
+    def _destroy(self):
+        _ops.forget(self._defined)
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False):
         """The function that computes an operator of the namespace."""
         name = op_name if isinstance(op_name, str) else op_name._name
         return impl(name if "::" in name else f"{self.ns}::{name}", dispatch_key or self.dispatch_key or "CPU", fn)
+
+
+@contextlib.contextmanager
+def _scoped_library(*args, **kwargs):
+    library = Library(*args, **kwargs)
+    try:
+        yield library
+    finally:
+        library._destroy()
 
 
 __getattr__ = _absent_names(__name__)
