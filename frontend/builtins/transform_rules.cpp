@@ -7,6 +7,7 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/trace/append_item.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/size_value.h"
@@ -41,7 +42,8 @@ ValueRef item_of(Tracer& t, Node* made, std::size_t i) {
   return t.tensor_value(append_item(*t.graphs.current, made, i));
 }
 
-TensorValue* tensor_of(Tracer& t, const ValueRef& v) { return as<TensorValue>(t.realize(v)); }
+// Functions under transforms see tensors, whatever the class of what is given.
+TensorValue* tensor_of(Tracer& t, const ValueRef& v) { return as<TensorValue>(data_of(t.realize(v))); }
 
 std::int64_t int_of(Tracer& t, const ValueRef& v) {
   const Arg a = t.to_arg(v);
@@ -131,8 +133,7 @@ bool reaches_inputs(Tracer& t, Node* from) {
 
 // What was computed before the graph goes on to tensors which the graph does not show.
 bool goes_on_outside(const Node& n) {
-  return comes_from_outside(n) && !n.types.empty() && n.type().requires_grad &&
-         n.type().history != GradHistory::Leaf;
+  return comes_from_outside(n) && !n.types.empty() && n.type().requires_grad && n.type().history != GradHistory::Leaf;
 }
 
 std::unordered_set<const Node*> reached_from(Tracer& t, const std::vector<Node*>& from) {
@@ -235,7 +236,7 @@ ValueRef rule_with_levels(Tracer& t, CallArgs& args) {
   auto* x = tensor_of(t, args[0]);
   const std::vector<int> levels = numbers_of(t, args[1]);
   if (!x) return {};
-  if (levels.empty()) return args[0];
+  if (levels.empty()) return ValueRef(x);
   TensorType type = x->type;
   type.sizes = SizeVec(x->type.sizes.begin() + static_cast<std::ptrdiff_t>(levels.size()), x->type.sizes.end());
   type.strides = SizeVec(x->type.strides.begin() + static_cast<std::ptrdiff_t>(levels.size()), x->type.strides.end());
@@ -257,7 +258,7 @@ ValueRef rule_without_levels(Tracer& t, CallArgs& args) {
   auto* x = tensor_of(t, args[0]);
   const std::vector<int> levels = numbers_of(t, args[1]);
   if (!x) return {};
-  if (levels.empty()) return args[0];
+  if (levels.empty()) return ValueRef(x);
   const TensorType type = whole_type(t, x->type, levels);
   return t.tensor_value(append_call(t, "_without_levels", {Arg(x->node), numbers_arg(levels)}, {type}, false));
 }
@@ -289,7 +290,7 @@ ValueRef rule_outside(Tracer& t, CallArgs& args) {
   expect_args(t, "_outside", args, 1, 1);
   auto* x = tensor_of(t, args[0]);
   if (!x) return {};
-  if (!x->type.requires_grad || may_be_differentiated(t, *x)) return args[0];
+  if (!x->type.requires_grad || may_be_differentiated(t, *x)) return ValueRef(x);
   TensorType type = x->type;
   type.requires_grad = false, type.history = GradHistory::Leaf;
   return t.tensor_value(append_call(t, "_outside", {Arg(x->node)}, {type}, false));

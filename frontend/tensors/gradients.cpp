@@ -139,7 +139,7 @@ constexpr NativeRow kMethods[] = {
     {"_is_view", is_view_method, "_is_view()\n\nWhether this tensor is a view of another one, `_base`."},
 };
 constexpr NativeRow kFunctions[] = {
-    {"_run_backward", run_backward_function, "Gradients flow back; behind torch.autograd.backward and grad."},
+    {"_run_backward", run_backward_function, "Gradients flow back; behind torch.autograd.backward and grad.", true},
     {"_as_one_call", as_one_call_function, "Shows what computed a result from operands as one node of that name.",
      true},
     {"_gradient_edge", gradient_edge_function, "The node a tensor's gradient goes to, and the number of its result."},

@@ -244,7 +244,7 @@ constexpr NativeRow kMethods[] = {
 constexpr NativeRow kFunctions[] = {
     {"_array_of", array_of_function, "_array_of(tensor, scalar, writeable): rebuilds an array after a graph."},
     {"_tensor_over", tensor_over_function, "_tensor_over(array): the tensor a graph sees in its place."},
-    {"from_numpy", from_numpy_function, "from_numpy(ndarray)\n\nA tensor over the array's memory."},
+    {"from_numpy", from_numpy_function, "from_numpy(ndarray)\n\nA tensor over the array's memory.", true},
 };
 
 }  // namespace

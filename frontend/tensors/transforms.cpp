@@ -145,21 +145,21 @@ PyRef vmap_of_level(const PassedArgs& call) {
 }
 
 constexpr NativeRow kFunctions[] = {
-    {"_begin_vmap", begin_vmap, "A call of vmap begins in this thread; its number."},
-    {"_begin_draws", begin_draws, "Random numbers are from here on as inside such a call of vmap."},
-    {"_begin_grad", begin_grad, "A transform that asks for gradients begins in this thread; its number."},
-    {"_end_transform", end_transform_function, "The transform of this number, and those inside it, end."},
-    {"_with_levels", with_levels_function, "The first dimensions become examples of these calls of vmap."},
-    {"_without_levels", without_levels_function, "Examples of these calls of vmap as the first dimensions."},
-    {"_vmap_levels", vmap_levels_function, "The calls of vmap under way in this thread, outermost first."},
-    {"_transforms", count_transforms, "How many transforms are under way in this thread."},
-    {"_vmap_of_level", vmap_of_level, "How many examples a call of vmap has, and what random numbers are there."},
-    {"_batch_levels", batch_levels, "The calls of vmap whose examples differ in a tensor."},
-    {"_input_of_level", input_of_level_function,
-     "A tensor as an argument of a function whose gradients are asked for."},
-    {"_outside", outside, "A result as it leaves a transform that asks for gradients."},
+    {"_begin_vmap", begin_vmap, "A call of vmap begins in this thread; its number.", true},
+    {"_begin_draws", begin_draws, "Random numbers are from here on as inside such a call of vmap.", true},
+    {"_begin_grad", begin_grad, "A transform that asks for gradients begins in this thread; its number.", true},
+    {"_end_transform", end_transform_function, "The transform of this number, and those inside it, end.", true},
+    {"_with_levels", with_levels_function, "The first dimensions become examples of these calls of vmap.", true},
+    {"_without_levels", without_levels_function, "Examples of these calls of vmap as the first dimensions.", true},
+    {"_vmap_levels", vmap_levels_function, "The calls of vmap under way in this thread, outermost first.", true},
+    {"_transforms", count_transforms, "How many transforms are under way in this thread.", true},
+    {"_vmap_of_level", vmap_of_level, "How many examples a call of vmap has, and what random numbers are there.", true},
+    {"_batch_levels", batch_levels, "The calls of vmap whose examples differ in a tensor.", true},
+    {"_input_of_level", input_of_level_function, "A tensor as an argument of a function whose gradients are asked for.",
+     true},
+    {"_outside", outside, "A result as it leaves a transform that asks for gradients.", true},
     {"_is_differentiated", is_differentiated_function,
-     "Whether gradients of gradients of these tensors may be asked for."},
+     "Whether gradients of gradients of these tensors may be asked for.", true},
 };
 
 }  // namespace

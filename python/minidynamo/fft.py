@@ -302,4 +302,6 @@ def ifftshift(input, dim=None):
     return _shifted(input, dim, lambda size: (size + 1) // 2)
 
 
+for _name in __all__:
+    globals()[_name] = _C._overridable(globals()[_name])
 __getattr__ = _absent_names(__name__)

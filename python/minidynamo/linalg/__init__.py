@@ -4,6 +4,8 @@ LAPACK computes those, behind operators of their own (operators.py, decompositio
 each, with gradients of any order that are made of the same operators.
 """
 
+from types import FunctionType
+
 from .. import _C
 from .._absent import absent_names as _absent_names
 from .._C import _namespaces
@@ -40,7 +42,10 @@ def _load(name, missing):
 
     if name not in _home_of:
         return missing
-    found = globals()[name] = getattr(import_module("." + _home_of[name], __name__), name)
+    found = getattr(import_module("." + _home_of[name], __name__), name)
+    if isinstance(found, FunctionType):
+        found = _C._overridable(found)
+    globals()[name] = found
     return found
 
 

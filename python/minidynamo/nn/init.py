@@ -13,6 +13,11 @@ _GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3.0, "relu": math.sqrt(2.0), "selu": 3.0
 _GAINS.update({f"{kind}{n}d": 1.0 for kind in ("conv", "conv_transpose") for n in (1, 2, 3)}, linear=1.0)
 
 
+def _asked(function, tensor, **arguments):
+    """What modes and the tensor's class answer to the call."""
+    return _C._handle_torch_function(function, (tensor,), (), {"tensor": tensor, **arguments})
+
+
 def calculate_gain(nonlinearity, param=None):
     """The factor by which a nonlinearity shrinks the deviation of its input: sqrt(2 / (1 + slope ** 2)) for leaky_relu
     of slope `param` (0.01), sqrt(2) for relu, 5/3 for tanh, 3/4 for selu, 1 for the rest. ValueError for others."""
@@ -45,12 +50,16 @@ def _fan(tensor, mode):
 
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Numbers spread evenly over [a, b)."""
+    if _C._has_torch_function_unary(tensor):
+        return _asked(uniform_, tensor, a=a, b=b, generator=generator)
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Normal numbers."""
+    if _C._has_torch_function_unary(tensor):
+        return _asked(normal_, tensor, mean=mean, std=std, generator=generator)
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -75,6 +84,8 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
 def constant_(tensor, val):
     """`val` everywhere."""
+    if _C._has_torch_function_unary(tensor):
+        return _asked(constant_, tensor, val=val)
     with no_grad():
         return tensor.fill_(val)
 
@@ -133,6 +144,8 @@ def _is_empty(tensor):
 
 def kaiming_uniform_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Even in +-gain * sqrt(3 / fan) (He et al. 2015); `a` is the slope of a leaky_relu, `mode` tells which fan."""
+    if _C._has_torch_function_unary(tensor):
+        return _asked(kaiming_uniform_, tensor, a=a, mode=mode, nonlinearity=nonlinearity, generator=generator)
     if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))

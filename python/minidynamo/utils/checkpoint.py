@@ -10,6 +10,7 @@ import weakref
 
 from .. import _C, _ops
 from .._absent import absent_names as _absent_names
+from ..amp import autocast_mode as _amp_state
 from ..autograd.backward import backward as _backward
 from ..autograd.backward import detours as _detours
 from ..autograd.backward import grad as _grad
@@ -164,7 +165,7 @@ class CheckpointFunction(_Function):
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):
         check_backward_validity(args)
-        ctx.run_function = run_function
+        ctx.run_function, ctx.mixed = run_function, _mixed_precision()
         ctx.state = _get_rng_state() if preserve_rng_state else None
         ctx.args = [None if isinstance(a, _C.Tensor) else a for a in args]
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, _C.Tensor)]
@@ -182,7 +183,7 @@ class CheckpointFunction(_Function):
         for i, saved in zip(ctx.places, ctx.saved_tensors):
             args[i] = saved
         args = detach_variable(tuple(args))
-        with _random_numbers_of(ctx.state), _enable_grad():
+        with _random_numbers_of(ctx.state), ctx.mixed, _enable_grad():
             outputs = ctx.run_function(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         flowing = [(y, g) for y, g in zip(outputs, grads) if isinstance(y, _C.Tensor) and y.requires_grad]
@@ -213,12 +214,20 @@ def _replaced(nest, others):
     return nest
 
 
+def _mixed_precision():
+    """The region of autocast that is active now, to be entered again."""
+    kind = "cpu"
+    dtype, enabled = _amp_state.get_autocast_dtype(kind), _amp_state.is_autocast_enabled(kind)
+    return _amp_state.autocast(kind, dtype, enabled, _amp_state.is_autocast_cache_enabled())
+
+
 class _Part:
     """A call that is repeated in the backward pass."""
 
     def __init__(self, function, args, kwargs, context_fn, state, checked):
         self._function, self._given, self._state, self._checked = function, (args, kwargs), state, checked
         self._forward_context, self._again_context = context_fn()
+        self._mixed = _mixed_precision()
         # Gradients end at these, and go on outside.
         self.inputs = list({id(t): t for t in _tensors_in((args, kwargs)) if t.requires_grad}.values())
 
@@ -235,7 +244,7 @@ class _Part:
     def run_again(self, others):
         """The tensors once more, computed from others in place of the inputs."""
         args, kwargs = _replaced(self._given, dict(zip(map(id, self.inputs), others)))
-        with _random_numbers_of(self._state), _enable_grad(), self._again_context:
+        with _random_numbers_of(self._state), self._mixed, _enable_grad(), self._again_context:
             tensors = _tensors_in(self._function(*args, **kwargs))
         facts = [(t.shape, t.dtype, t.device) for t in tensors]
         if self._checked and facts != self._facts:
