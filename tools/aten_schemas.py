@@ -27,7 +27,7 @@ FURTHER = """
     row_stack arcsin arccos arctan index_put_ _index_put_impl masked_fill fill split_with_sizes unsafe_split_with_sizes
     new_zeros new_ones new_full new_empty empty_like zeros_like full_like rand_like randn_like linalg_vector_norm
     max_pool2d_with_indices _adaptive_avg_pool2d upsample_nearest2d upsample_bilinear2d avg_pool2d is_pinned
-    resolve_conj resolve_neg _conj allclose
+    resolve_conj resolve_neg _conj allclose _fft_c2c _fft_r2c _fft_c2r view_as_real view_as_complex complex polar
 """.split()
 
 

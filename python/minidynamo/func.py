@@ -34,6 +34,17 @@ def functionalize(func, *, remove="mutations"):
     return wrapped
 
 
+def debug_unwrap(tensor, *, recurse=True):
+    """All examples of a tensor inside of transforms, with `recurse` those of every vmap around, else of the innermost.
+
+    To look at it only: nothing computed from it belongs to the transform. TypeError for anything but tensors.
+    """
+    if not isinstance(tensor, _C.Tensor):
+        raise TypeError(f"debug_unwrap() takes a tensor, not {type(tensor).__name__}")
+    levels = _C._batch_levels(tensor)
+    return _C._without_levels(tensor, levels if recurse else levels[-1:]).detach()
+
+
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """module(*args, **kwargs) with tensors given by name, in one dictionary or in several without common names."""
     if isinstance(parameter_and_buffer_dicts, dict):

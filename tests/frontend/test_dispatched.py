@@ -75,6 +75,10 @@ WHOLE = [
     (lambda x: x.max(1).values, lambda: [two(2, 3)], None),
     (lambda x: torch.stack([t * 2 for t in x.unbind(0)]), lambda: [two(2, 3)], None),
     (lambda x: x.T.contiguous().reshape(-1), lambda: [two(2, 3)], 3),
+    (lambda x: torch.fft.rfft(x).abs(), lambda: [two(4)], None),
+    (lambda x: torch.fft.ifft2(torch.fft.fft2(x)).real, lambda: [two(2, 2)], None),
+    (lambda x: torch.linalg.inv(x + torch.eye(2)), lambda: [two(2, 2)], None),
+    (lambda x: torch.complex(x, x).angle(), lambda: [two(3)], None),
 ]
 
 

@@ -1,6 +1,7 @@
 """What torch's operators compute that are no function of this package under the same name and arguments."""
 
 import builtins
+import math
 
 from .. import _C
 
@@ -102,7 +103,31 @@ def _pooled(spread):
     return adaptive
 
 
+def _scale(x, dims, normalization):
+    count = math.prod(x.shape[d] for d in dims)
+    return (1.0, 1 / math.sqrt(count or 1), 1 / (count or 1))[normalization]
+
+
+def _fft_c2c(x, dim, normalization, forward):
+    return _C._fourier(x, list(dim), not forward, _scale(x, dim, normalization))
+
+
+def _fft_r2c(x, dim, normalization, onesided):
+    made = _fft_c2c(x.to(x.dtype.to_complex()), dim, normalization, True)
+    return made.narrow(dim[-1], 0, made.shape[dim[-1]] // 2 + 1) if onesided else made
+
+
+def _fft_c2r(x, dim, normalization, last_dim_size):
+    from .. import fft
+
+    sizes = [x.shape[d] for d in dim[:-1]] + [last_dim_size]
+    return fft.irfftn(x, sizes, dim, ("forward", "ortho", "backward")[normalization])
+
+
 IMPLEMENTATIONS = {
+    "_fft_c2c": _fft_c2c,
+    "_fft_r2c": _fft_r2c,
+    "_fft_c2r": _fft_c2r,
     "_to_copy": _to_copy,
     "_softmax": _softmax,
     "_log_softmax": _log_softmax,

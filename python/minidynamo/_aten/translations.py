@@ -261,7 +261,18 @@ def _copied_number(given, inplace):
     return Call("fill", {"self": given["self"], "value": given["other"]})
 
 
+def _fourier(given, inplace):
+    """By which of three factors the sums are multiplied, torch says with a number."""
+    x, dims, scale = given["self"], list(given["dim"]), given["scale"]
+    count = math.prod(x.shape[d] for d in dims) or 1
+    for number, factor in enumerate((1.0, 1 / math.sqrt(count), 1 / count)):
+        if math.isclose(scale, factor):
+            return Call("_fft_c2c", {"self": x, "dim": dims, "normalization": number, "forward": not given["inverse"]})
+    return Done(_named("_fft_c2c", x, dims, 0, not given["inverse"]) * scale)
+
+
 TRANSLATIONS = {
+    "_fourier": _fourier,
     "add": _commuted("add"),
     "mul": _commuted("mul"),
     "sub": _sub,

@@ -44,7 +44,10 @@ def apply(cls, args, run):
     if not own:
         out = _for_all(cls, size, randomness, dims).apply(*whole)
         return _wrapped(out, 0, level)
-    out, out_dims = cls.vmap(VmapInfo(size, _WORDS[randomness]), tuple(dims), *whole)
+    made = cls.vmap(VmapInfo(size, _WORDS[randomness]), tuple(dims), *whole)
+    if not isinstance(made, tuple) or len(made) != 2:
+        raise RuntimeError(f"{cls.__name__}.vmap has to return (outputs, out_dims), and returned {type(made).__name__}")
+    out, out_dims = made
     return _wrapped(out, out_dims, level)
 
 

@@ -63,13 +63,16 @@ def _examples(func, in_dims, args):
 
 
 def _checked_dim(func, in_dims, x, dim):
-    where = _call_text(func, in_dims)
     if not isinstance(dim, int) or isinstance(dim, bool):
-        raise ValueError(f"{where}: {dim!r} in in_dims is neither an int nor None")
+        raise ValueError(f"{_call_text(func, in_dims)}: {dim!r} in in_dims is neither an int nor None")
     if not isinstance(x, _C.Tensor):
-        raise ValueError(f"{where}: in_dims says {dim} for {type(x)}: only tensors have examples, say None for it")
+        raise ValueError(
+            f"{_call_text(func, in_dims)}: in_dims says {dim} for {type(x)}: only tensors have examples: say None"
+        )
     if dim < -x.dim() or dim >= x.dim():
-        raise ValueError(f"{where}: in_dims says dimension {dim} of a tensor that has {x.dim()} dimensions")
+        raise ValueError(
+            f"{_call_text(func, in_dims)}: in_dims says dimension {dim} of a tensor that has {x.dim()} dimensions"
+        )
     return dim % x.dim()
 
 

@@ -17,7 +17,10 @@ def _places(module, named, tie_weights, strict):
         )
     places = [(*own[name], tensor) for name, tensor in named.items() if name in own]
     if tie_weights:
-        given = {id(members[key]): tensor for members, key, tensor in places if members[key] is not None}
+        given = {}
+        for members, key, tensor in places:
+            if members[key] is not None and given.setdefault(id(members[key]), tensor) is not tensor:
+                raise ValueError(f"functional_call: {key!r} and another name of the same tensor are given two tensors")
         others = [own[name] for name in own if name not in named]
         places += [(members, key, given[id(members[key])]) for members, key in others if id(members[key]) in given]
     return places
@@ -26,8 +29,8 @@ def _places(module, named, tie_weights, strict):
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """module(*args, **kwargs) with these tensors, {name: tensor}, in the places of its own; they go back afterwards.
 
-    With `tie_weights` a tensor stands for all names of what it replaces. With `strict` the names have to be those
-    of the module, else RuntimeError; without it other names are passed over.
+    With `tie_weights` a tensor stands for all names of what it replaces: ValueError if two are given for one. With
+    `strict` the names have to be those of the module, else RuntimeError; without it other names are passed over.
     """
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     places = _places(module, parameters_and_buffers, tie_weights, strict)
