@@ -126,7 +126,8 @@ class TracedForward {
     PyObject* type = reinterpret_cast<PyObject*>(as<ClassValue>(cls)->type());
     PyRef apply = checked(PyObject_GetAttrString(type, "apply"));
     call_.callee = std::make_shared<AppliedFunction>(std::move(apply), std::move(arguments));
-    first_ = t.graphs.current->nodes.size();
+    const auto& nodes = t.graphs.current->nodes;
+    before_ = nodes.empty() ? nullptr : nodes.back().get();
     held_before_ = t.graphs.holds_functions;
   }
 
@@ -150,7 +151,15 @@ class TracedForward {
              return !is_default_torch_function(t.on_class(type, handler.get()).found);
            });
   }
-  PyRef shape_of(const ValueRef& v, FunctionArguments& arguments) {
+  // A torch.Size of known sizes, a slice or a range stands for itself, another torch.Size for a tuple.
+  PyRef shape_of(const ValueRef& given, FunctionArguments& arguments) {
+    ValueRef v = t_.realize(given);
+    const bool stands_for_itself = v->kind == ValueKind::Slice || v->kind == ValueKind::Range;
+    auto* const tuple = as<TupleValue>(v);
+    const bool sizes = tuple && tuple->type != &PyTuple_Type && !tuple->is_namedtuple();
+    if (stands_for_itself || sizes)
+      if (PyRef constant = v->as_constant()) return constant;
+    if (sizes) v = make_ref<TupleValue>(tuple->items);
     std::vector<ValueRef> holes;
     std::string offender;
     PyRef shape = result_shape(t_, v, holes, offender, is_hole);
@@ -180,8 +189,9 @@ class TracedForward {
   bool find_nodes() {
     const auto& nodes = t_.graphs.current->nodes;
     const auto is_part = [](const auto& n) { return n->kind != NodeKind::Placeholder && n->kind != NodeKind::GetAttr; };
-    const auto begin = nodes.begin() + static_cast<std::ptrdiff_t>(std::min(first_, nodes.size()));
-    const auto first = std::find_if(begin, nodes.end(), is_part);
+    // Placeholders that forward has brought stand in front: places have moved.
+    const auto before = std::ranges::find(nodes, before_, [](const auto& n) { return n.get(); });
+    const auto first = std::find_if(before == nodes.end() ? nodes.begin() : before + 1, nodes.end(), is_part);
     if (first == nodes.end()) return false;
     call_.first = first->get();
     call_.last = std::find_if(nodes.rbegin(), nodes.rend(), is_part)->get();
@@ -190,7 +200,8 @@ class TracedForward {
 
   Tracer& t_;
   bool known_, held_before_ = false;
-  std::size_t first_ = 0, effects_ = 0;
+  const Node* before_ = nullptr;  // the last node before the call
+  std::size_t effects_ = 0;
   DelegatedCall call_{};
 };
 

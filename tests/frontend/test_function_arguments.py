@@ -68,6 +68,31 @@ class Cast(torch.autograd.Function):
         return g * 3
 
 
+class WithDefaults(torch.autograd.Function):
+    @staticmethod
+    def forward(x, shape, scale=2.0):
+        return (x * scale).reshape(shape)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, _, ctx.scale = inputs
+        ctx.shape = x.shape
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.reshape(ctx.shape) * ctx.scale, None, None
+
+
+class Part(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, part, steps):
+        return x[part] * len(steps)
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.cat([g, g]), None, None
+
+
 class Holder:
     v = 2.0
 
@@ -82,6 +107,11 @@ def factor(of):
 
 HOLDER = Holder()
 LINEAR = torch.nn.Linear(3, 3)
+CAPTURED = torch.tensor([3.0, 4.0, 5.0])
+
+
+def times_captured(x):
+    return x * CAPTURED
 
 
 def under_a_mode(x):
@@ -106,6 +136,11 @@ CALLS = [
     (lambda x: Through.apply(x, torch.sin), 1),
     (lambda x: Through.apply(x, LINEAR), 1),
     (lambda x: Times.apply(x.as_subclass(Plain), 3), 1),
+    (lambda x: WithDefaults.apply(x, (3, 1)), 1),
+    (lambda x: WithDefaults.apply(x, x.shape, 3.0) + WithDefaults.apply(x, torch.Size([3])), 1),
+    (lambda x: WithDefaults.apply(x[None], x[None].shape[::-1]), 1),
+    (lambda x: Part.apply(torch.cat([x, x]), slice(0, 3), range(2)), 1),
+    (lambda x: Through.apply(x + 1, times_captured), 1),
     (lambda x: Cast.apply(x * 2), 1),
     (lambda x: Through.apply(x.as_subclass(AsCosine), torch.sin), None),  # calls are answered by others: plain Python
     (under_a_mode, None),

@@ -154,6 +154,8 @@ def _run(cls, args, kwargs):
         ctx._function = cls
         if kwargs:
             args, kwargs = _positional(cls, args, kwargs), {}
+    if cls._own_setup():
+        args = _with_defaults(cls.forward, args)
     wants = [isinstance(a, _C.Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(wants)
     recorded = _C.is_grad_enabled() and any(wants)
@@ -173,6 +175,15 @@ def _run(cls, args, kwargs):
 
 def _look_at_backward(cls, ctx, outputs):
     """Traced: the graph breaks if backward asks a gradient for what it may not ask in compiled code."""
+
+
+def _with_defaults(forward, args):
+    """The arguments of forward with those that it has defaults for: setup_context sees them all."""
+    defaults = getattr(forward, "__defaults__", None)
+    if not defaults:
+        return args
+    missing = forward.__code__.co_argcount - len(args)
+    return (*args, *defaults[-missing:]) if 0 < missing <= len(defaults) else args
 
 
 def _positional(cls, args, kwargs):
