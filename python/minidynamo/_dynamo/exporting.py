@@ -5,6 +5,7 @@ import inspect
 
 from .. import _C
 from ..fx.captured import CapturedModule
+from ..utils.tree_nodes import SUPPORTED_NODES
 from .exc import TorchDynamoException
 
 ExportResult = collections.namedtuple("ExportResult", "graph_module guards")
@@ -18,8 +19,25 @@ class _Leaf:
         self.place = place
 
 
+class _Part(int):
+    """A step of a path: the number of a part of an object whose class is registered with _pytree."""
+
+    __str__ = int.__repr__
+
+
+def _registered(value):
+    return None if isinstance(value, (tuple, list, dict)) else SUPPORTED_NODES.get(type(value))
+
+
+def at_path(value, path):
+    """What is there in nested containers."""
+    for step in path:
+        value = _registered(value).flatten_fn(value)[0][step] if isinstance(step, _Part) else value[step]
+    return value
+
+
 def _tensors(value, path=()):
-    """(path, tensor) of every tensor in nested tuples, lists and dicts."""
+    """(path, tensor) of every tensor in nested tuples, lists, dicts and classes registered with _pytree."""
     if isinstance(value, _C.Tensor):
         yield path, value
     elif isinstance(value, (tuple, list)):
@@ -28,6 +46,9 @@ def _tensors(value, path=()):
     elif isinstance(value, dict):
         for k, item in value.items():
             yield from _tensors(item, (*path, k))
+    elif (node := _registered(value)) is not None:
+        for k, item in enumerate(node.flatten_fn(value)[0]):
+            yield from _tensors(item, (*path, _Part(k)))
 
 
 def _mapped(value, change):
@@ -40,6 +61,9 @@ def _mapped(value, change):
         return type(value)(_mapped(v, change) for v in value)
     if isinstance(value, dict):
         return {k: _mapped(v, change) for k, v in value.items()}
+    if (node := _registered(value)) is not None:
+        parts, context = node.flatten_fn(value)
+        return node.unflatten_fn([_mapped(v, change) for v in parts], context)
     return value
 
 
@@ -73,10 +97,7 @@ class ExportedModule(CapturedModule):
     def _find(self, leaf, arguments):
         if leaf.kind == "constant":
             return leaf.place
-        value = arguments
-        for step in leaf.place:
-            value = value[step]
-        return value
+        return at_path(arguments, leaf.place)
 
 
 def _path_text(path):

@@ -4,6 +4,7 @@ import operator
 
 from .. import fx
 from .._ops import ops
+from .composites import put_together
 
 _OPERATORS = {
     operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "div", operator.matmul: "matmul",
@@ -63,4 +64,5 @@ def lifted(captured, input_names):
                 made[node] = graph.create_node("call_function", target, args, kwargs, name)
         if node.op != "output":
             made[node].meta.update(getattr(node, "meta", {}))
+    put_together(graph)
     return graph, made

@@ -6,10 +6,12 @@ import inspect
 
 from .. import _C, fx
 from .._dynamo import exc
-from .._dynamo.exporting import _Capture, _Leaf, _mapped, _path_text, _tensors
+from .._dynamo.exporting import _Leaf, _mapped, _path_text, _tensors, at_path
 from ..nn import Module, Parameter
 from .aten_graph import lifted
-from .dims import Dim, of_arguments
+from .capture import captured
+from .constraints import check_promises, guards_of, path_text
+from .dims import DerivedDim, Dim, of_arguments
 from .signature import ArgumentSpec, ExportGraphSignature, InputKind, OutputKind
 
 
@@ -19,7 +21,7 @@ class _Unlifted(Module):
     def __init__(self, program):
         super().__init__()
         self._program = [program]  # in a list: no submodule
-        for name, tensor in program.state_dict.items():
+        for name, tensor in program._held.items():
             *path, last = name.split(".")
             owner = self
             for part in path:
@@ -29,7 +31,7 @@ class _Unlifted(Module):
             if isinstance(tensor, Parameter):
                 owner.register_parameter(last, tensor)
             else:
-                owner.register_buffer(last, tensor)
+                owner.register_buffer(last, tensor, persistent=name in program.state_dict)
 
     @property
     def graph(self):
@@ -45,6 +47,16 @@ class _Unlifted(Module):
     def forward(self, *args, **kwargs):
         held = dict(self.named_parameters(remove_duplicate=False)) | dict(self.named_buffers(remove_duplicate=False))
         return self._program[0]._run(held, args, kwargs)
+
+    def __deepcopy__(self, memo):
+        made = _Unlifted(self._program[0])
+        for name, parameter in self.named_parameters(remove_duplicate=False):
+            owner, _, last = name.rpartition(".")
+            setattr(made.get_submodule(owner), last, copy.deepcopy(parameter, memo))
+        for name, buffer in self.named_buffers(remove_duplicate=False):
+            owner, _, last = name.rpartition(".")
+            setattr(made.get_submodule(owner), last, copy.deepcopy(buffer, memo))
+        return made
 
     def train(self, mode=True):
         raise NotImplementedError("Calling train() is not supported yet.")
@@ -63,13 +75,15 @@ class Region(Module):
 class ExportedProgram:
     """A module as a graph. `module()` gives it back as something to call."""
 
-    def __init__(self, recipe, signature, capture, inputs, result, checks, state):
+    def __init__(self, recipe, signature, capture, inputs, result, checks, state, fixed):
         self._recipe, self._signature, self._inputs, self._result = recipe, signature, inputs, result
         self._checks, self._forward = checks, capture.graphs[0].forward if capture.graphs else None
-        self.state_dict = state
+        self._held, self._fixed = state, fixed
+        kept = set(recipe[0].state_dict(keep_vars=True))
+        self.state_dict = collections.OrderedDict((name, t) for name, t in state.items() if name in kept)
         self.example_inputs = (recipe[1], recipe[2])
-        self.constants = {}
-        self.range_constraints = {}
+        self.constants = {name: t for name, t in state.items() if name not in kept}
+        self.range_constraints, self._guards, self._order = {}, [], []
         self._build(capture)
 
     def _build(self, capture):
@@ -77,7 +91,7 @@ class ExportedProgram:
         specs, names = [], []
         for k, leaf in enumerate(self._inputs):
             if leaf.kind == "state":
-                is_parameter = isinstance(self.state_dict[leaf.place], Parameter)
+                is_parameter = isinstance(self._held[leaf.place], Parameter)
                 kind = InputKind.PARAMETER if is_parameter else InputKind.BUFFER
                 name = ("p_" if is_parameter else "b_") + leaf.place.replace(".", "_")
             elif leaf.kind == "argument":
@@ -86,7 +100,9 @@ class ExportedProgram:
                 kind, name = InputKind.CONSTANT_TENSOR, f"c_lifted_tensor_{k}"
                 self.constants[f"lifted_tensor_{k}"] = leaf.place
             names.append(name)
-            specs.append(ArgumentSpec(kind, name, leaf.place if leaf.kind == "state" else None))
+            target = leaf.place if leaf.kind == "state" else f"lifted_tensor_{k}" if leaf.kind == "constant" else None
+            persistent = leaf.kind != "state" or leaf.place in self.state_dict
+            specs.append(ArgumentSpec(kind, name, target, persistent))
         if capture.graphs:
             self.graph, made = lifted(capture.graphs[0].graph, names)
             self._in_order(specs)
@@ -104,7 +120,7 @@ class ExportedProgram:
         outputs = []
 
         def note(leaf):
-            value = results[leaf.place] if leaf.kind == "output" else None
+            value = results[leaf.place] if leaf.kind in ("output", "size") else None
             outputs.append(ArgumentSpec(OutputKind.USER_OUTPUT, getattr(value, "name", names_of.get(leaf.place, ""))))
             return leaf
 
@@ -130,30 +146,43 @@ class ExportedProgram:
             else:
                 placeholders[ranked[rank - 1]].append(first) if rank else None
         specs[:] = [specs[k] for k in ranked]
+        self._order = ranked
 
     def module(self, check_guards=True):
         """A module that computes what the exported one does, with its parameters."""
         return _Unlifted(self)
 
     def _run(self, held, args, kwargs):
-        bound = self._signature.bind(*args, **kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise ValueError(f"the arguments are not those of the exported module: {error}") from None
         bound.apply_defaults()
         arguments = bound.arguments
 
-        def find(leaf):
-            if leaf.kind == "constant":
-                return leaf.place
-            if leaf.kind == "state":
-                return held[leaf.place]
-            value = arguments
-            for step in leaf.place:
-                value = value[step]
-            return value
-
+        for path, value in self._fixed:
+            _check_fixed(path, value, arguments)
+        roots, found = {}, {}
         for path, sizes in self._checks:
-            _check(path, sizes, find(_Leaf("argument", path)))
-        outputs = self._forward(*[find(leaf) for leaf in self._inputs]) if self._forward else ()
-        return _mapped(self._result, lambda leaf: outputs[leaf.place] if leaf.kind == "output" else find(leaf))
+            found[path_text(path)] = tensor = _argument_at(path, arguments)
+            _check(path, sizes, tensor, roots)
+        for guard in self._guards:
+            if not guard.holds(lambda path, dim: found[path].shape[dim]):
+                raise AssertionError(f"Guard failed: {guard.text}")
+        outputs = self._forward(*[_value(leaf, held, arguments) for leaf in self._inputs]) if self._forward else ()
+
+        def result(leaf):
+            if leaf.kind == "size":
+                return int(outputs[leaf.place])
+            return outputs[leaf.place] if leaf.kind == "output" else _value(leaf, held, arguments)
+
+        return _mapped(self._result, result)
+
+    def _example_values(self):
+        """The inputs of the graph as they were at the export."""
+        bound = self._signature.bind(*self.example_inputs[0], **self.example_inputs[1])
+        bound.apply_defaults()
+        return [_value(leaf, self._held, bound.arguments) for leaf in self._inputs]
 
     def parameters(self):
         for _, tensor in self.named_parameters():
@@ -169,16 +198,44 @@ class ExportedProgram:
             yield tensor
 
     def named_buffers(self):
-        for name, tensor in self.state_dict.items():
+        for name, tensor in self._held.items():
             if not isinstance(tensor, Parameter):
                 yield name, tensor
 
-    def run_decompositions(self, decomp_table=None, **options):
-        """The program itself: operators of the graph stay as they are."""
-        return self
+    def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
+        """The program with operators replaced by what the table has for them, and composites by their parts."""
+        from .decompositions import decomposed
+
+        return decomposed(self, decomp_table)
+
+    @property
+    def module_call_graph(self):
+        from .call_graph import call_graph_of
+
+        return call_graph_of(self._recipe[0], self.graph_signature, self.call_spec)
+
+    @property
+    def call_spec(self):
+        from ..utils import _pytree
+        from .call_graph import CallSpec
+
+        out = _mapped(self._result, lambda leaf: 0)
+        return CallSpec(_pytree.tree_structure(self.example_inputs), _pytree.tree_structure(out))
+
+    @property
+    def tensor_constants(self):
+        return self.constants
+
+    @property
+    def dialect(self):
+        return "TRAINING"
+
+    def validate(self):
+        """Checks the graph: RuntimeError if it is none."""
+        self.graph.lint()
 
     def __call__(self, *args, **kwargs):
-        raise RuntimeError("an ExportedProgram is not called: its module() is")
+        raise RuntimeError("Unable to call ExportedProgram directly. What its module() gives is called.")
 
     def __str__(self):
         code = self.graph_module.code.strip("\n").replace("\n", "\n        ")
@@ -190,19 +247,60 @@ class ExportedProgram:
     __repr__ = __str__
 
 
-def _check(path, sizes, tensor):
+def _value(leaf, held, arguments):
+    if leaf.kind == "constant":
+        return leaf.place
+    return held[leaf.place] if leaf.kind == "state" else at_path(arguments, leaf.place)
+
+
+def _argument_at(path, arguments):
+    try:
+        return at_path(arguments, path)
+    except (LookupError, TypeError, AttributeError):
+        raise ValueError(
+            f"the arguments are not nested as those of the export: {_path_text(path)} is missing"
+        ) from None
+
+
+def _check_fixed(path, value, arguments):
+    """Python values are those of the export."""
+    given = _argument_at(path, arguments)
+    if type(given) is not type(value) or given != value:
+        raise AssertionError(f"Guard failed: {_path_text(path)} == {value!r}")
+
+
+def _check(path, sizes, tensor, roots):
+    """Sizes are those of the export, or of a Dim; `roots` has the sizes of Dims that were seen before."""
     where = _path_text(path)
     if not isinstance(tensor, _C.Tensor):
         raise AssertionError(f"Guard failed: {where} has to be a tensor, not {type(tensor).__name__}")
     if tensor.dim() != len(sizes):
         raise AssertionError(f"Guard failed: {where}.dim() == {len(sizes)}")
-    for d, size in enumerate(sizes):
-        if isinstance(size, int) and tensor.shape[d] != size:
-            raise AssertionError(f"Guard failed: {where}.size()[{d}] == {size}")
-        if isinstance(size, Dim) and size.max is not None and tensor.shape[d] > size.max:
-            raise AssertionError(f"Guard failed: {where}.size()[{d}] <= {size.max}")
-        if isinstance(size, Dim) and tensor.shape[d] < size.min:
-            raise AssertionError(f"Guard failed: {where}.size()[{d}] >= {size.min}")
+    for d, (wanted, size) in enumerate(zip(sizes, tensor.shape)):
+        spelled = f"{where}.size()[{d}]"
+        if isinstance(wanted, int) and size != wanted:
+            raise AssertionError(f"Guard failed: {spelled} == {wanted}")
+        if isinstance(wanted, (Dim, DerivedDim)):
+            if wanted.max is not None and size > wanted.max:
+                raise AssertionError(f"Guard failed: {spelled} <= {wanted.max}")
+            if size < wanted.min:
+                raise AssertionError(f"Guard failed: {spelled} >= {wanted.min}")
+            root = wanted.root_of(size) if isinstance(wanted, DerivedDim) else size
+            before = roots.setdefault(wanted.root.__name__, (root, spelled))
+            if root is None or before[0] != root:
+                raise AssertionError(f"Guard failed: {spelled} == {before[1]} ({wanted.__name__})")
+
+
+def _python_values(value, path=()):
+    """(path, value) of numbers, texts, bools and None in nested arguments."""
+    if isinstance(value, (bool, int, float, str, type(None))):
+        yield path, value
+    elif isinstance(value, (tuple, list)):
+        for k, item in enumerate(value):
+            yield from _python_values(item, (*path, k))
+    elif isinstance(value, dict):
+        for k, item in value.items():
+            yield from _python_values(item, (*path, k))
 
 
 def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserve_module_call_signature=(),
@@ -223,7 +321,7 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserv
     given = dict(bound.arguments)
     marked = of_arguments(dynamic_shapes, given)
     bound.apply_defaults()
-    capture, result = _captured(mod, args, kwargs, dict(bound.arguments), marked)
+    capture, result, rows, sizes = captured(mod, args, kwargs, dict(bound.arguments), marked, strict)
     state = _state_of(mod)
     names = {_C._tensor_id(t): name for name, t in reversed(list(state.items()))}
     paths = {_C._tensor_id(t): path for path, t in reversed(list(_tensors(dict(bound.arguments))))}
@@ -236,66 +334,47 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserv
         return _Leaf("state", names[number]) if number in names else _Leaf("constant", tensor)
 
     def result_place(tensor):
+        if isinstance(tensor, _Leaf):
+            return tensor
         number = _C._tensor_id(tensor)
         return _Leaf("output", outputs[number]) if number in outputs else place(tensor)
 
     inputs = [place(t) if isinstance(t, _C.Tensor) else _Leaf("constant", t) for t in capture.inputs]
-    checks = []
+    checks, shapes = [], {}
     for path, tensor in _tensors(dict(bound.arguments)):
+        shapes[path_text(path)] = tensor.shape
         checks.append((path, [marked.get(path, {}).get(d, size) for d, size in enumerate(tensor.shape)]))
+    guards = guards_of(rows, shapes)
+    check_promises(guards, marked, shapes)
+    if sizes:
+        places = iter([outputs.get(_C._tensor_id(t)) for t in sizes])
+        result = _with_places(result, places)
     recipe = (mod, args, kwargs, dynamic_shapes)
-    program = ExportedProgram(recipe, signature, capture, inputs, _mapped(result, result_place), checks, state)
+    fixed = list(_python_values(given))
+    program = ExportedProgram(recipe, signature, capture, inputs, _mapped(result, result_place), checks, state, fixed)
+    program._guards = guards if marked else []
     for spec in marked.values():
         for each in spec.values():
-            if isinstance(each, Dim):
-                program.range_constraints[each.__name__] = (each.min, each.max)
+            if isinstance(each, (Dim, DerivedDim)):
+                program.range_constraints[each.root.__name__] = each.root.bounds
     return program
+
+
+def _with_places(value, places):
+    """Results with a leaf for each size; `places` are its numbers among the outputs of the graph."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        place = next(places)
+        return value if place is None else _Leaf("size", place)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[_with_places(item, places) for item in value])
+    if isinstance(value, (tuple, list)):
+        return type(value)([_with_places(item, places) for item in value])
+    if isinstance(value, dict):
+        return {key: _with_places(item, places) for key, item in value.items()}
+    return value
 
 
 def _state_of(mod):
     state = collections.OrderedDict(mod.named_parameters(remove_duplicate=False))
-    kept = set(mod.state_dict(keep_vars=True))
-    state.update((name, t) for name, t in mod.named_buffers(remove_duplicate=False) if name in kept)
+    state.update(mod.named_buffers(remove_duplicate=False))
     return state
-
-
-class _Untouched:
-    """What running a program may not change for good: elements of tensors, and the stream of random numbers."""
-
-    def __init__(self, tensors):
-        self._tensors = [(t, t._version, t.detach().clone()) for t in tensors if t.layout == _C.strided]
-        self._stream = _C.default_generator.get_state()
-
-    def restore(self):
-        for tensor, version, elements in self._tensors:
-            if tensor._version != version:
-                tensor.detach().copy_(elements)
-        _C.default_generator.set_state(self._stream)
-
-
-def _captured(mod, args, kwargs, arguments, marked):
-    from .._dynamo.dynamic_marks import mark_dynamic
-    from .._dynamo.eval_frame import compile
-
-    tensors = dict(_tensors(arguments))
-    before = {path: copy.copy(tensors[path].__dict__) for path in marked}
-    for path, spec in marked.items():
-        for dim, each in spec.items():
-            mark_dynamic(tensors[path], dim, max=getattr(each, "max", None))
-    capture = _Capture()
-    untouched = _Untouched([*mod.parameters(), *mod.buffers(), *tensors.values()])
-    try:
-        compiled = compile(mod.forward, backend=capture, fullgraph=True, dynamic=None if marked else False)
-        result = compiled(*args, **kwargs)
-    except exc.Unsupported as error:
-        if "Data-dependent" not in str(error):
-            raise
-        from ..fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
-
-        raise GuardOnDataDependentSymNode(str(error)) from None
-    finally:
-        untouched.restore()
-        for path, attributes in before.items():
-            tensors[path].__dict__.clear()
-            tensors[path].__dict__.update(attributes)
-    return capture, result

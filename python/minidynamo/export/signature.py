@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+from types import MappingProxyType
 
 
 class InputKind(enum.Enum):
@@ -35,6 +36,11 @@ class ArgumentSpec:
     kind: InputKind | OutputKind
     name: str
     target: object = None
+    persistent: bool = True
+
+    @property
+    def arg(self):
+        return self
 
 
 @dataclasses.dataclass
@@ -47,13 +53,20 @@ class ExportGraphSignature:
     def _inputs(self, kind):
         return [spec for spec in self.input_specs if spec.kind == kind]
 
+    def _targets(self, kind):
+        return {spec.name: spec.target for spec in self._inputs(kind)}
+
     @property
     def parameters(self):
-        return tuple([spec.target for spec in self._inputs(InputKind.PARAMETER)])
+        return tuple(self.inputs_to_parameters.values())
 
     @property
     def buffers(self):
-        return tuple([spec.target for spec in self._inputs(InputKind.BUFFER)])
+        return tuple(self.inputs_to_buffers.values())
+
+    @property
+    def non_persistent_buffers(self):
+        return tuple([spec.target for spec in self._inputs(InputKind.BUFFER) if not spec.persistent])
 
     @property
     def user_inputs(self):
@@ -65,11 +78,50 @@ class ExportGraphSignature:
 
     @property
     def inputs_to_parameters(self):
-        return {spec.name: spec.target for spec in self._inputs(InputKind.PARAMETER)}
+        return MappingProxyType(self._targets(InputKind.PARAMETER))
 
     @property
     def inputs_to_buffers(self):
-        return {spec.name: spec.target for spec in self._inputs(InputKind.BUFFER)}
+        return MappingProxyType(self._targets(InputKind.BUFFER))
+
+    @property
+    def inputs_to_lifted_tensor_constants(self):
+        return MappingProxyType(self._targets(InputKind.CONSTANT_TENSOR))
+
+    @property
+    def lifted_tensor_constants(self):
+        return tuple(self.inputs_to_lifted_tensor_constants.values())
+
+    @property
+    def inputs_to_lifted_custom_objs(self):
+        return MappingProxyType({})
+
+    @property
+    def lifted_custom_objs(self):
+        return ()
+
+    @property
+    def buffers_to_mutate(self):
+        """Nothing: what is written to a buffer is written by an operator of the graph."""
+        return MappingProxyType({})
+
+    parameters_to_mutate = user_inputs_to_mutate = buffers_to_mutate
+
+    @property
+    def backward_signature(self):
+        return None
+
+    @property
+    def assertion_dep_token(self):
+        return None
+
+    input_tokens = output_tokens = lifted_custom_objs
+
+    def replace_all_uses(self, old, new):
+        """Gives the inputs and outputs of a name another one."""
+        for spec in [*self.input_specs, *self.output_specs]:
+            if spec.name == old:
+                spec.name = new
 
     def __str__(self):
         lines = ["", "# inputs"]
