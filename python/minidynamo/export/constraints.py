@@ -89,5 +89,5 @@ def check_promises(guards, marked, sizes):
                 raise UserError(
                     None,
                     f"Constraints violated ({names})! The module assumes {guard.text}, which is not true of all "
-                    f"sizes dynamic_shapes allows. Give {names} bounds for which it is, or sizes that are equal one Dim.",
+                    f"sizes dynamic_shapes allows. Give {names} other bounds, or one Dim to sizes that are equal.",
                 )
