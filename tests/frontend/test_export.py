@@ -38,7 +38,7 @@ def test_a_break_is_an_error():
 
 
 def test_other_sizes_are_refused():
-    gm, _ = torch._dynamo.export(lambda x: x.sum() / x.shape[0])(data(3))
+    gm, _ = torch._dynamo.export(lambda x: x.sum() / x.shape[0], assume_static_by_default=True)(data(3))
     with pytest.raises(RuntimeError, match=r"takes a tensor of sizes \(3,\) at x"):
         gm(data(4))
     with pytest.raises(TypeError):
@@ -67,3 +67,27 @@ def test_options_of_torch_among_the_arguments():
     cpu = torch.device("cpu")
     gm, _ = torch._dynamo.export(typed)(data(2), torch.float64, device=cpu)
     assert gm(data(2), torch.float64, device=cpu).dtype == torch.float64
+
+
+def test_sizes_may_differ():
+    def mean(x):
+        return x.sum() / x.shape[0]
+
+    def sign(x):
+        return x + 1 if x.shape[0] > 4 else x - 1
+
+    for options in ({}, {"dynamic_shapes": {"x": {0: torch.export.Dim("n")}}}, {"aten_graph": True}):
+        x = data(3)
+        gm, _ = torch._dynamo.export(mean, **options)(x)
+        assert not hasattr(x, "_dynamo_weak_dynamic_indices")
+        assert gm(data(7)).item() == mean(data(7)).item()
+    gm, _ = torch._dynamo.export(sign)(data(3))
+    assert gm(data(4)).tolist() == sign(data(4)).tolist()
+    with pytest.raises(RuntimeError, match="exported graph is for"):
+        gm(data(6))
+
+
+def test_operators_are_shown():
+    gm, _ = torch._dynamo.export(lambda x, y: torch.relu(x @ y) + 1, aten_graph=True)(data(3, 3), data(3, 3))
+    called = [str(n.target) for n in gm.graph.nodes if n.op == "call_function"]
+    assert called == ["aten.matmul.default", "aten.relu.default", "aten.add.Tensor"]

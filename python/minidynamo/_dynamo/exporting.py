@@ -1,6 +1,7 @@
 """export: one graph of a function, callable like the function."""
 
 import collections
+import contextlib
 import inspect
 
 from .. import _C
@@ -83,21 +84,43 @@ class ExportedModule(CapturedModule):
         arguments = bound.arguments
         given = [self._find(leaf, arguments) for leaf in self._inputs]
         for leaf, tensor, sizes in zip(self._inputs, given, self._sizes):
-            if sizes is not None and tuple(tensor.shape) != sizes:
+            if sizes is not None and not _fits(tensor.shape, sizes):
                 raise RuntimeError(
                     f"the exported graph takes a tensor of sizes {sizes} at {_path_text(leaf.place)}, but "
                     f"{tuple(tensor.shape)} were given; export with that argument"
                 )
+        if self._conditions:
+            self._check_sizes(arguments)
         outputs = self.forward(*given)
         return _mapped(
             self._result,
             lambda leaf: outputs[leaf.place] if leaf.kind == "output" else self._find(leaf, arguments),
         )
 
+    def _check_sizes(self, arguments):
+        from ..export.constraints import path_text
+
+        found = {path_text(path): tensor for path, tensor in _tensors(dict(arguments))}
+        for guard in self._conditions:
+            if not guard.holds(lambda path, dim: found[path].shape[dim]):
+                raise RuntimeError(f"the exported graph is for {guard.text}; export with that argument")
+
+    def show_operators(self):
+        """Makes the graph one of operators of torch.ops.aten."""
+        from ..export.aten_graph import lifted
+
+        names = [node.target for node in self.graph.nodes if node.op == "placeholder"]
+        if names:
+            self.__dict__["_graph"] = lifted(self.graph, names)[0]
+
     def _find(self, leaf, arguments):
         if leaf.kind == "constant":
             return leaf.place
         return at_path(arguments, leaf.place)
+
+
+def _fits(shape, sizes):
+    return len(shape) == len(sizes) and all(n is None or n == size for n, size in zip(sizes, shape))
 
 
 def _path_text(path):
@@ -126,42 +149,78 @@ class _Capture:
 
 _ACCEPTED = frozenset(
     """
-    aten_graph pre_dispatch decomposition_table tracing_mode dynamic_shapes specialize_float constraints
+    pre_dispatch decomposition_table specialize_float constraints
     prefer_deferred_runtime_asserts_over_guards allow_complex_guards_as_runtime_asserts disable_constraint_solver
     _log_export_usage
     """.split()
 )  # say how the graph is to be shown or checked; its results are the same
 
 
-def export(f, *extra_args, assume_static_by_default=True, same_signature=True, **extra_kwargs):
+def export(
+    f, *extra_args, assume_static_by_default=False, same_signature=True, dynamic_shapes=None, aten_graph=False,
+    tracing_mode="symbolic", **extra_kwargs,
+):  # fmt: skip
     """`export(f)(*args)` runs `f` once on these arguments and gives (graph_module, guards).
 
     The graph module is called like `f` and returns what it returns; tensors `f` takes from outside (globals, closures,
     parameters) are held by it, Python values among the arguments are those of the export. Raises Unsupported for a
     graph break: there is exactly one graph, which is empty if `f` computes nothing.
+
+    `dynamic_shapes` says, by the names of arguments, which sizes may differ later. With `aten_graph` the nodes are
+    operators of torch.ops.aten. Sizes may differ as far as the function did not ask,
+    but not with `assume_static_by_default`.
     """
 
     extra_kwargs = {name: value for name, value in extra_kwargs.items() if name not in _ACCEPTED}
 
     def inner(*args, **kwargs):
-        return _export(f, args, kwargs, assume_static_by_default)
+        result = _export(f, args, kwargs, assume_static_by_default, dynamic_shapes)
+        if aten_graph:
+            result.graph_module.show_operators()
+        return result
 
     if extra_args or extra_kwargs:
         return inner(*extra_args, **extra_kwargs)
     return inner
 
 
-def _export(f, args, kwargs, static):
+@contextlib.contextmanager
+def _marked(bound, given, static, dynamic_shapes):
+    """{path: dimensions that may differ}, marked on the tensors meanwhile."""
+    from ..export.dims import of_arguments
+    from .dynamic_marks import maybe_mark_dynamic
+
+    tensors = dict(_tensors(dict(bound.arguments)))
+    found = of_arguments(dynamic_shapes, given)
+    if dynamic_shapes is None and not static:
+        found = {path: range(t.dim()) for path, t in tensors.items()}
+    before = {path: dict(tensors[path].__dict__) for path in found}
+    try:
+        for path, dims in found.items():
+            for dim in dims:
+                maybe_mark_dynamic(tensors[path], dim)
+        yield found
+    finally:
+        for path, attributes in before.items():
+            tensors[path].__dict__.clear()
+            tensors[path].__dict__.update(attributes)
+
+
+def _export(f, args, kwargs, static, dynamic_shapes):
+    from ..export.capture import with_code_of_its_own
+    from ..export.constraints import guards_of, path_text
     from .eval_frame import compile
     from .recording import recording
 
     original = _C._original(f) or f
     signature = inspect.signature(original)
     bound = signature.bind(*args, **kwargs)
+    given = dict(bound.arguments)
     bound.apply_defaults()
     capture = _Capture()
-    with recording() as record:
-        compiled = compile(original, backend=capture, fullgraph=True, dynamic=False if static else None)
+    with _marked(bound, given, static, dynamic_shapes) as marked, recording() as record:
+        dynamic = None if marked else False
+        compiled = compile(with_code_of_its_own(original), backend=capture, fullgraph=True, dynamic=dynamic)
         result = compiled(*args, **kwargs)
     if len(capture.graphs) > 1:
         raise TorchDynamoException(
@@ -180,7 +239,14 @@ def _export(f, args, kwargs, static):
 
     inputs = [place(t) if hasattr(t, "shape") else _Leaf("constant", t) for t in capture.inputs]
 
-    sizes = [tuple(t.shape) if static and hasattr(t, "shape") else None for t in capture.inputs]
+    def fixed(leaf, t):
+        free = marked.get(leaf.place, ()) if leaf.kind == "argument" else ()
+        return tuple([None if d in free else n for d, n in enumerate(t.shape)])
+
+    sizes = [fixed(leaf, t) if hasattr(t, "shape") else None for leaf, t in zip(inputs, capture.inputs)]
+    guards = record.guards()
+    paths = [path_text(path) for path, _ in _tensors(dict(bound.arguments))]
     native = capture.graphs[0]._native if capture.graphs else _C._Graph.empty()
     module = ExportedModule(native, signature, inputs, _mapped(result, result_place), sizes)
-    return ExportResult(module, record.guards())
+    module.__dict__["_conditions"] = guards_of(guards, paths)
+    return ExportResult(module, guards)

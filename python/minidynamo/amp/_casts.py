@@ -167,7 +167,8 @@ def _take_off(region):
 def _note():
     """Tells compiled code what it is called under."""
     region = state.region
-    _C._set_autocast_word(0 if region is None else 1 + _NARROW.index(region.dtype))
+    known = region is not None and region.dtype in _NARROW
+    _C._set_autocast_word(1 + _NARROW.index(region.dtype) if known else 0)
 
 
 def enable(kind, enabled):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .._dynamo.marked_callables import forbid_in_graph
 from . import _casts
 from ._casts import Region, _converted, state
 
@@ -265,6 +264,4 @@ for _real, _traced in (
     (is_autocast_cache_enabled, _traced_caches),
 ):
     _C._mark_callable(_real, "substitute", _traced)
-# A trace changes nothing outside of it: a region says where the setting ends.
-forbid_in_graph(set_autocast_enabled)
 __getattr__ = _absent_names(__name__)

@@ -84,7 +84,7 @@ def captured(mod, args, kwargs, arguments, marked, strict):
         untouched.restore()
 
 
-def _with_code_of_its_own(function):
+def with_code_of_its_own(function):
     """The same function: guards of what is compiled for it are those of this trace alone."""
     plain = getattr(function, "__func__", function)
     if not isinstance(plain, FunctionType):
@@ -114,7 +114,7 @@ def _traced(function, args, kwargs, tensors, marked):
     try:
         with recording() as record, config.patch(capture_scalar_outputs=True):
             compiled = compile(
-                _with_code_of_its_own(function), backend=capture, fullgraph=True, dynamic=None if marked else False
+                with_code_of_its_own(function), backend=capture, fullgraph=True, dynamic=None if marked else False
             )
             result = compiled(*args, **kwargs)
             return capture, result, record.guards()

@@ -36,6 +36,7 @@ class SizeGuard:
         self.text = text
         finder = _Sizes()
         tree = ast.fix_missing_locations(ast.Expression(finder.visit(ast.parse(text, mode="eval").body)))
+        self.is_of_sizes = all(node.id == "size" for node in ast.walk(tree) if isinstance(node, ast.Name))
         self.used, self._code = finder.used, compile(tree, "<guard>", "eval")
 
     def holds(self, size):
@@ -56,7 +57,7 @@ def guards_of(rows, paths):
             guard = SizeGuard(text)
         except (SyntaxError, ValueError):
             continue
-        if all(path in paths for path, _ in guard.used):
+        if guard.is_of_sizes and all(path in paths for path, _ in guard.used):
             found.append(guard)
     return found
 
