@@ -14,6 +14,7 @@
 #include "frontend/marked_callables/shaped_values.h"
 #include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
+#include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -110,6 +111,27 @@ bool is_hole(const ValueRef& v) {
          (v->real && v->kind != ValueKind::Constant && !is_container(v));
 }
 
+// The call as it has to be made while the graph runs, where no region of autocast is open that the trace has entered.
+PyRef as_under_autocast(Tracer& t, PyRef apply) {
+  constexpr const char* kModes = "minidynamo.amp.autocast_mode";
+  const PyRef name = checked(PyUnicode_FromString(kModes));
+  const PyRef loaded = PyRef::steal(PyImport_GetModule(name.get()));
+  if (!loaded) {
+    clear_answer();
+    return apply;
+  }
+  const auto ask = [&](const char* question) {
+    const ValueRef callee = t.from_object(of_module(kModes, question).get(), nullptr);
+    return t.call(callee, CallArgs{{t.constant(checked(PyUnicode_FromString("cpu")))}, {}});
+  };
+  const bool on = is_true_constant(ask("is_autocast_enabled"), Py_True);
+  if (!on && autocast_word() == 0) return apply;
+  const ValueRef dtype = ask("get_autocast_dtype");
+  if (!dtype->real) return apply;
+  return checked(PyObject_CallFunction(of_module(kModes, "applied_under").get(), "OOO", apply.get(), dtype->real.get(),
+                                       on ? Py_True : Py_False));
+}
+
 // While the forward of a Function is traced: which nodes stand for it.
 class TracedForward {
  public:
@@ -124,16 +146,17 @@ class TracedForward {
     for (const auto& [name, v] : named.keywords)
       checked(PyDict_SetItem(arguments.keywords.get(), name.get(), shape_of(v, arguments).get()));
     PyObject* type = reinterpret_cast<PyObject*>(as<ClassValue>(cls)->type());
-    PyRef apply = checked(PyObject_GetAttrString(type, "apply"));
+    PyRef apply = as_under_autocast(t, checked(PyObject_GetAttrString(type, "apply")));
     call_.callee = std::make_shared<AppliedFunction>(std::move(apply), std::move(arguments));
     const auto& nodes = t.graphs.current->nodes;
     before_ = nodes.empty() ? nullptr : nodes.back().get();
     held_before_ = t.graphs.holds_functions;
   }
 
+  // Whether effects outside are part of it, which the graph could not have again.
+  bool has_effects() const { return known_ && t_.effects.list().size() != effects_; }
+
   void finish(const ValueRef& result) {
-    if (known_ && t_.effects.list().size() != effects_)
-      unmodelled(kRecorded, "forward that changes objects of the program");
     if (!known_ || !add_results(result) || !find_nodes()) return;
     t_.graphs.current->delegated.push_back(std::move(call_));
     t_.graphs.holds_functions = held_before_;
@@ -281,10 +304,12 @@ ValueRef rule_apply(Tracer& t, CallArgs& args) {
   }
   auto named = make_ref<DictValue>(&PyDict_Type);
   for (auto& [name, v] : args.keywords) named->put(t, t.constant(name), v);
+  const std::string shown_args = print_list(given);
   std::optional<TracedForward> forward;
   if (wanted && t.grad_enabled) forward.emplace(t, args[0], given, args);
   ValueRef result = t.call(t.from_object(of_module(kModule, "_run").get(), nullptr),
                            CallArgs{{args[0], make_ref<TupleValue>(std::move(given)), named}, {}});
+  if (forward && forward->has_effects()) not_modelled<GB0147>(self + ".apply", shown_args, "{}");
   if (forward) forward->finish(result);
   return result;
 }

@@ -207,3 +207,69 @@ def test_hooks_that_forward_puts_on_its_node(compiled):
     f = torch.compile(Doubled.apply) if compiled else Doubled.apply
     f(x).sum().backward()
     assert x.grad.tolist() == [10, 10] and log == [([10, 10], [5, 5])]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "llvm"])
+def test_forwards_run_under_the_region_of_autocast_they_are_called_in(backend):
+    class Asks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2 if torch.is_autocast_enabled("cpu") else x * 3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    class Cast(torch.autograd.Function):
+        @staticmethod
+        @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        @torch.amp.custom_bwd(device_type="cpu")
+        def backward(ctx, g):
+            return g * 2
+
+    def on(x):
+        with torch.autocast("cpu"):
+            return Asks.apply(x), Cast.apply(x @ x)
+
+    def off(x):
+        with torch.autocast("cpu", enabled=False):
+            return Asks.apply(x), Cast.apply(x @ x)
+
+    for f, outside in ((on, False), (off, False), (off, True)):
+        torch._dynamo.reset()
+        a, b = (torch.ones(2, 2).requires_grad_() for _ in range(2))
+        with torch.autocast("cpu", enabled=outside):
+            expected, found = f(a), torch.compile(f, backend=backend, fullgraph=True)(b)
+        assert [t.dtype for t in found] == [t.dtype for t in expected]
+        assert [t.tolist() for t in found] == [t.tolist() for t in expected]
+        sum(t.sum() for t in expected).backward()
+        sum(t.sum() for t in found).backward()
+        assert torch.equal(a.grad, b.grad)
+
+
+def test_a_forward_with_effects_outside_has_gradients():
+    calls = []
+
+    class Counted(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            calls.append(1)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    c = torch._dynamo.testing.CompileCounter()
+    compiled = torch.compile(lambda x: Counted.apply(x + 1) * 3, backend=c)
+    x = torch.ones(2).requires_grad_()
+    for n in (1, 2):
+        x.grad = None
+        compiled(x).sum().backward()
+        assert x.grad.tolist() == [6, 6]
+        assert len(calls) == n
+    assert c.frame_count == 2

@@ -202,6 +202,16 @@ def custom_bwd(bwd=None, *, device_type):
     return decorate_bwd
 
 
+def applied_under(apply, dtype, enabled):
+    """A call of apply() with autocast as it is said."""
+
+    def applied(*args):
+        with autocast("cpu", dtype=dtype if dtype in _OF_CPU else None, enabled=enabled):
+            return apply(*args)
+
+    return applied
+
+
 # --- In compiled code ------------------------------------------------------------------------------------------------
 
 # What is traced in the place of what reads and changes the thread's settings.
