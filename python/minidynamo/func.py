@@ -35,14 +35,25 @@ def functionalize(func, *, remove="mutations"):
 
 
 def debug_unwrap(tensor, *, recurse=True):
-    """All examples of a tensor inside of transforms, with `recurse` those of every vmap around, else of the innermost.
+    """What a tensor inside vmap, grad and their kin holds, to look at: all examples, without the record of gradients.
 
-    To look at it only: nothing computed from it belongs to the transform. TypeError for anything but tensors.
+    Without `recurse` only the innermost vmap is taken off. A tensor outside of all is given as it is.
     """
     if not isinstance(tensor, _C.Tensor):
         raise TypeError(f"debug_unwrap() takes a tensor, not {type(tensor).__name__}")
-    levels = _C._batch_levels(tensor)
+    if not _C._transforms():
+        return tensor
+    levels = tuple(_C._batch_levels(tensor))
+    if not levels:
+        return tensor.detach()
     return _C._without_levels(tensor, levels if recurse else levels[-1:]).detach()
+
+
+def _traced_unwrap(tensor, *, recurse=True):
+    return tensor
+
+
+_C._mark_callable(debug_unwrap, "substitute", _traced_unwrap)
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):

@@ -43,6 +43,16 @@ class ComptimeContext:
         if isinstance(value, str):
             raise AssertionError(f"a static value was expected, but {value} is a symbol; see print_locals()")
 
+    def force_static(self, value):
+        """Breaks the graph if the value is a symbol, since plain Python knows it; else it is static already."""
+        if isinstance(value, str) and value.startswith("SymNodeVariable"):
+            raise BreakRequest(f"force_static({value})")
+
+    def breakpoint(self):
+        """Stops in the debugger while the function is traced; `ctx` is this."""
+        ctx = self  # noqa: F841  for who looks
+        breakpoint()
+
     def print_disas(self, *, file=None, stacklevel=0):
         """Prints the instructions of the frame that is traced."""
         import dis
@@ -102,6 +112,12 @@ class _Comptime:
 
     def assert_static(self, value):
         """AssertionError while tracing if the value is a symbol."""
+
+    def force_static(self, value):
+        """Breaks the graph while tracing if the value is a symbol."""
+
+    def breakpoint(self):
+        """Stops in the debugger while the function is traced."""
 
     def print_disas(self, **kwargs):
         """Prints the instructions of the place that is traced."""

@@ -74,6 +74,27 @@ class EagerAndRecordGraphs:
         return gm.forward
 
 
+class AotEagerAndRecordGraphs:
+    """Backend: keeps every graph module in `graphs`, the forward and backward graphs of operators it becomes in
+    `fw_graphs` and `bw_graphs`, and runs these as they are."""
+
+    def __init__(self):
+        self.graphs, self.fw_graphs, self.bw_graphs = [], [], []
+
+    def __call__(self, gm, example_inputs):
+        from .._functorch.aot_autograd import aot_module_simplified
+
+        def keep(graphs):
+            def compiler(gm, inputs):
+                graphs.append(gm)
+                return gm.forward
+
+            return compiler
+
+        self.graphs.append(gm)
+        return aot_module_simplified(gm, example_inputs, keep(self.fw_graphs), keep(self.bw_graphs))
+
+
 class InductorAndRecordGraphs:
     """Backend: keeps every graph module in `graphs` and compiles it."""
 

@@ -6,7 +6,7 @@ from .. import _C
 from .._absent import absent_names as _absent_names
 from .in_mode import decorated, decorated_class
 
-__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
 
 
 class _ModeSwitch:
@@ -90,6 +90,32 @@ class set_grad_enabled(_ModeSwitch):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     __repr__ = __str__
+
+    def _given(self):
+        return (self.mode,)
+
+
+class set_multithreading_enabled(_ModeSwitch):
+    """Says at once whether the way back may use several threads; used with `with`, until the end of the block.
+
+    Nothing else depends on it: here the operators of the way back run one after another, each on all threads.
+    """
+
+    _now = True
+
+    def __init__(self, mode):
+        self.prev = set_multithreading_enabled._now
+        self.mode = set_multithreading_enabled._now = bool(mode)
+
+    def __enter__(self):
+        set_multithreading_enabled._now = self.mode
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        set_multithreading_enabled._now = self.prev
+
+    def clone(self):
+        """Another one with the same mode."""
+        return set_multithreading_enabled(self.mode)
 
     def _given(self):
         return (self.mode,)

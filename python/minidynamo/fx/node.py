@@ -196,8 +196,9 @@ class Node:
         return list(self._input_nodes)
 
     def update_arg(self, idx, arg):
-        """Replaces one positional argument."""
+        """Replaces one positional argument; behind the last one it is added, with None in between."""
         args = list(self._args)
+        args += [None] * (idx + 1 - len(args))
         args[idx] = arg
         self.args = tuple(args)
 
