@@ -3,6 +3,7 @@
 import functools
 import os
 import sys
+from importlib import import_module
 from importlib.machinery import all_suffixes
 
 from . import _C
@@ -72,6 +73,21 @@ def submodules(package):
             if is_package or entry.name.endswith(endings):
                 names.add(entry.name.partition(".")[0])
     return frozenset(names - {"__init__"})
+
+
+def on_demand(package, homes):
+    """`load` for a package whose modules, and names by the modules in `homes`, are imported when they are asked for."""
+
+    def load(name, missing):
+        if name in submodules(package):
+            return import_module(f"{package}.{name}")
+        if name not in homes:
+            return missing
+        found = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return load
 
 
 class AbsentModules:

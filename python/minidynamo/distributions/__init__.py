@@ -1,9 +1,7 @@
 """torch.distributions: probability distributions, transforms between their supports, Kullback-Leibler divergences."""
 
-from importlib import import_module
-
 from .._absent import absent_names as _absent_names
-from .._absent import submodules as _submodules
+from .._absent import on_demand as _on_demand
 
 _NAMES = {
     "bernoulli": "Bernoulli",
@@ -57,20 +55,8 @@ _NAMES = {
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 __all__ = [*_HOMES]
-
-
-def _load(name, missing):
-    """Loaded when the first is asked for: programs without distributions need not wait for them."""
-    if name in _submodules(__name__):
-        return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
-        return missing
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-__getattr__ = _absent_names(__name__, _load)
+# Loaded when the first is asked for: programs without distributions need not wait for them.
+__getattr__ = _absent_names(__name__, _on_demand(__name__, _HOMES))
 
 
 def __dir__():

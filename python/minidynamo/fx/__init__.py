@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from .._absent import absent_names as _absent_names
-from .._absent import submodules as _submodules
+from .._absent import on_demand as _on_demand
 
 _HOMES = {
     "Graph": "graph",
@@ -36,17 +36,14 @@ def _module_of(native):
     return CapturedModule(native)
 
 
+_load_usual = _on_demand(__name__, _HOMES)
+
+
 def _load(name, missing):
     """Loaded when it is asked for: a program that only compiles need not wait for it."""
     if name == "experimental":
         import_module(f"{__name__}.experimental.symbolic_shapes")
-    if name in _submodules(__name__):
-        return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
-        return missing
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+    return _load_usual(name, missing)
 
 
 __getattr__ = _absent_names(__name__, _load)

@@ -1,9 +1,7 @@
 """torch.optim: optimisers, learning rate schedules in `lr_scheduler`, weight averages in `swa_utils`."""
 
-from importlib import import_module
-
 from .._absent import absent_names as _absent_names
-from .._absent import submodules as _submodules
+from .._absent import on_demand as _on_demand
 
 _HOMES = {
     "ASGD": "asgd",
@@ -22,20 +20,8 @@ _HOMES = {
     "SparseAdam": "sparse_adam",
 }
 __all__ = ["lr_scheduler", "swa_utils", *_HOMES]  # noqa: F822  loaded when they are asked for
-
-
-def _load(name, missing):
-    """Loaded when the first is asked for: programs that do not train need not wait for them."""
-    if name in _submodules(__name__):
-        return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
-        return missing
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-__getattr__ = _absent_names(__name__, _load)
+# Loaded when the first is asked for: programs that do not train need not wait for them.
+__getattr__ = _absent_names(__name__, _on_demand(__name__, _HOMES))
 
 
 def __dir__():
