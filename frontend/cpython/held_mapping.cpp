@@ -1,4 +1,4 @@
-// What such an object refers to is asked as the garbage collector asks it: no field of its struct is public.
+// Finds the mapping as the garbage collector does, by tp_traverse: no field of these structs is public.
 #include "frontend/cpython/held_mapping.h"
 
 namespace md {

@@ -1,4 +1,4 @@
-// Where each of these classes stands in sys.modules: looked up at each question, never imported.
+// Looks each class up in sys.modules whenever it is asked about; nothing is imported for the question.
 #include "frontend/cpython/library_classes.h"
 
 #include "frontend/cpython/py_ref.h"

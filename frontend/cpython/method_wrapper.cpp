@@ -1,4 +1,4 @@
-// The type is taken from an object of it.
+// Takes the type from one such object, type((1).__add__), since no header declares it.
 #include "frontend/cpython/method_wrapper.h"
 
 #include "frontend/cpython/made_once.h"

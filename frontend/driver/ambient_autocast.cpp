@@ -1,4 +1,4 @@
-// Makes the region anew in the trace: regions within change it.
+// Opens that region again inside of the trace, because regions that the traced code enters are nested in it.
 #include "frontend/driver/ambient_autocast.h"
 
 #include "frontend/cpython/import_module.h"

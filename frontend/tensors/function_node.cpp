@@ -1,4 +1,4 @@
-// Nodes whose backward is the program's.
+// Nodes of the tape whose backward calls the program's backward(ctx, ...) in Python.
 #include "frontend/tensors/function_node.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Stand-ins: made by __tensor_flatten__ and __tensor_unflatten__, asked by eager calls.
+// Makes the stand-ins by __tensor_flatten__ and __tensor_unflatten__, and asks handlers about them by eager calls.
 #include "frontend/values/handled_values.h"
 
 #include <map>

@@ -1,4 +1,4 @@
-// config.trace_more opens four more modules of the standard library.
+// Modules of the standard library are entered by a list, to which config.trace_more adds four.
 #include "frontend/values/inlining.h"
 
 #include <string_view>

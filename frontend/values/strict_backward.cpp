@@ -1,4 +1,4 @@
-// Which names those are, and whose tensors.
+// The names of these questions, and the test whether a tensor belongs to the backward being traced.
 #include "frontend/values/strict_backward.h"
 
 #include <algorithm>
