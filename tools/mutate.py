@@ -34,7 +34,7 @@ FOLDERS = ("python", "tests", "examples", "registry", "docs", "tools")
 LEFT_OUT = ("tests/layout", "tests/ulp", "tests/examples")
 LATE = ("tests/fuzz", "tests/conformance")  # a fixed test says more about a mutant than a random program
 PROCESSES = 2
-SECONDS = 600  # for one mutant
+SECONDS = 120  # for one mutant
 SITE = re.compile(r"\b(?:(?:make_break|graph_break|not_modelled|listed_break)<(GB\w+)>|(title_only_break)\()")
 # What no test run by CPython 3.11 gets to: the mutant without its line number, and why.
 NEWER = "only newer CPythons emit the instruction"
