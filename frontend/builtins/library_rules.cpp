@@ -159,6 +159,25 @@ bool copy_names(Tracer& t, FunctionValue& wrapper, const ValueRef& from) {
   return true;
 }
 
+// What a function from outside has been given as attributes, but for those the trace has changed.
+void copy_attributes(Tracer& t, FunctionValue& to, const FunctionValue& from) {
+  const PyRef key = interned("__dict__");
+  const PyRef held = from.real ? checked(PyObject_GetAttr(from.real.get(), key.get())) : PyRef();
+  if (!held || PyDict_GET_SIZE(held.get()) == 0) return;
+  auto* own =
+      from.parts && PyFunction_Check(from.real.get())
+          ? as<DictValue>(t.wrap(held.get(), t.recorder.sources.child(from.parts, SourceKind::Field, key.get())))
+          : nullptr;
+  if (!own) unmodelled(from.print(), "functools.wraps of a function with attributes of its own");
+  own->observe_keys(t);
+  for (const auto& e : own->live()) {
+    const PyRef name = e.key->as_constant();
+    const auto changed = [&](const auto& a) { return PyObject_RichCompareBool(a.first.get(), name.get(), Py_EQ) == 1; };
+    if (!name || !PyUnicode_CheckExact(name.get())) unmodelled(from.print(), "an attribute whose name is no str");
+    if (std::ranges::none_of(from.attrs, changed)) to.set_attr(t, name.get(), e.value);
+  }
+}
+
 // functools.update_wrapper on a function made while tracing; any other object is changed outside of the graph.
 ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
   ValueRef wrapped = args.take_keyword("wrapped");
@@ -176,8 +195,7 @@ ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
     wrapper->set_attr(t, name.get(), from->get_attr(t, name.get()));
   };
   for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__"}) copy(name);
-  if (from->real && PyDict_GET_SIZE(checked(PyObject_GetAttrString(from->real.get(), "__dict__")).get()) > 0)
-    unmodelled(from->print(), "functools.wraps of a function with attributes of its own");
+  copy_attributes(t, *wrapper, *from);
   PyRef parameters = from->real ? PyRef::steal(PyObject_GetAttrString(from->real.get(), "__type_params__")) : PyRef();
   clear_answer();  // before 3.12
   if (parameters && PyTuple_GET_SIZE(parameters.get()) > 0)

@@ -1,5 +1,6 @@
 // Types, attributes, identity.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "frontend/builtins/families.h"
@@ -345,6 +346,23 @@ bool holds_nan(PyObject* o) {
   return std::any_of(items, items + PyTuple_GET_SIZE(o), holds_nan);
 }
 
+ValueRef rule_hash(Tracer& t, CallArgs& args);
+
+// What tuple.__hash__ makes of the hashes of its items, of which some are the program's to tell.
+ValueRef hash_of_items(Tracer& t, const TupleValue& tuple) {
+  constexpr Py_uhash_t k1 = 11400714785074694791ULL, k2 = 14029467366897019727ULL, k5 = 2870177450012600261ULL;
+  Py_uhash_t sum = k5;
+  for (const ValueRef& item : tuple.items) {
+    CallArgs one{{t.realize(item)}, {}};
+    std::int64_t n;
+    const ValueRef h = rule_hash(t, one);
+    if (!h || !constant_int(h, n)) return {};
+    sum = std::rotl(sum + static_cast<Py_uhash_t>(n) * k2, 31) * k1;
+  }
+  sum += tuple.items.size() ^ (k5 ^ 3527539UL);
+  return t.integer(sum == static_cast<Py_uhash_t>(-1) ? 1546275796 : static_cast<Py_hash_t>(sum));
+}
+
 ValueRef rule_hash(Tracer& t, CallArgs& args) {
   expect_args(t, "hash", args, 1, 1);
   if (auto* o = as<ObjectValue>(args[0])) {
@@ -358,6 +376,8 @@ ValueRef rule_hash(Tracer& t, CallArgs& args) {
   PyRef c = data_of(args[0])->as_constant();
   if (!c && args[0]->real && args[0]->kind == ValueKind::Object && hashes_by_identity(Py_TYPE(args[0]->real.get())))
     c = key_object(t, args[0]);  // itself, guarded
+  if (auto* tuple = c ? nullptr : as<TupleValue>(args[0]); tuple && tuple->python_type() == &PyTuple_Type)
+    return hash_of_items(t, *tuple);
   if (!c) return {};
   if (holds_nan(c.get())) unmodelled(args[0]->print(), "hash of a NaN");
   const Py_hash_t h = PyObject_Hash(c.get());

@@ -29,11 +29,22 @@ void md_compare_natively(PyTypeObject* type) { native_type = type; }
 
 int md_compares_natively(PyTypeObject* type) { return type == native_type; }
 
+int md_is_plain_pattern(PyObject* o) {
+  PyTypeObject* const t = Py_TYPE(o);
+  if (!(t->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) || strcmp(t->tp_name, "re.Pattern") != 0) return 0;
+  PyObject* const text = PyObject_GetAttrString(o, "pattern");
+  if (!text) PyErr_Clear();
+  const int plain = text && (PyUnicode_CheckExact(text) || PyBytes_CheckExact(text));
+  Py_XDECREF(text);
+  return plain;
+}
+
 // Comparing two such objects runs no Python code.
 static int compares_natively(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
   if (is_scalar_type(t) || t->tp_richcompare == PyBaseObject_Type.tp_richcompare) return 1;
   if (compares_as_scalar(t) || t == native_type) return 1;
+  if (md_is_plain_pattern(o)) return 1;
   if (!PyTuple_Check(o) || t->tp_richcompare != PyTuple_Type.tp_richcompare) return 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
     if (!compares_natively(PyTuple_GET_ITEM(o, i))) return 0;

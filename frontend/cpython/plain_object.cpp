@@ -115,7 +115,7 @@ bool is_plain(PyObject* o) {
   if (PyFrozenSet_CheckExact(o)) return all_elements(o, [](PyObject* key, Py_hash_t) { return is_plain(key); });
   // Bound by C code, these compare what they are bound to by identity.
   return by_identity(o) || is_method_wrapper(o) || is_data_of_subclass(o) || md_compares_natively(Py_TYPE(o)) ||
-         is_hashed_member(o);
+         is_hashed_member(o) || md_is_plain_pattern(o);
 }
 
 bool holds_equal(PyObject* data, PyObject* instance) {
@@ -135,7 +135,7 @@ bool plain_equal(PyObject* a, PyObject* b) {
   if (holds_equal(a, b)) return true;
   if (compares_as_tuple(a)) return tuple_equal(a, b);
   if (PyFrozenSet_CheckExact(a)) return frozenset_equal(a, b);
-  return md_compares_natively(Py_TYPE(a)) && c_equal(a, b);
+  return (md_compares_natively(Py_TYPE(a)) || md_is_plain_pattern(a)) && c_equal(a, b);
 }
 
 int set_contains(PyObject* set, PyObject* key, Py_hash_t hash) {

@@ -8,6 +8,7 @@
 #include "frontend/cpython/held_mapping.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
+#include "frontend/cpython/thread_local.h"
 #include "frontend/tensors/gradients.h"
 #include "frontend/tensors/tensor_object.h"
 
@@ -133,6 +134,7 @@ PyObject* field(PyObject* o, PyObject* key) {
   const std::string_view name = utf8_of(key);
   if (name == "__referent__") return PyWeakref_CheckRef(o) ? reinterpret_cast<PyWeakReference*>(o)->wr_object : nullptr;
   if (name == "__dict__") {
+    if (is_thread_local(o)) return thread_attributes(o);
     PyObject** held = _PyObject_GetDictPtr(o);
     return held ? *held : nullptr;
   }

@@ -7,6 +7,7 @@
 #include "frontend/cpython/call_cache.h"
 #include "frontend/cpython/dict_access.h"
 #include "frontend/cpython/made_once.h"
+#include "frontend/cpython/native_type.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_text.h"
 #include "frontend/cpython/plain_object.h"
@@ -61,7 +62,7 @@ bool is_value(PyObject* o) {
   const bool fixed_class =
       PyType_Check(o) && !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE);
   return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
-         fixed_class || (as_dtype(o, ignored) && is_plain(o));
+         fixed_class || md_is_plain_pattern(o) || (as_dtype(o, ignored) && is_plain(o));
 }
 
 // In front of the address of a value that no cache holds yet: no key of the program's is such a pair.

@@ -141,6 +141,7 @@ struct OpaqueValue final : Value {
   std::string print() const override;
   PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
+  void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
   ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
   ValueRef next(Tracer& t) override;
   Reg rebuild(PlanBuilder& b) override;

@@ -1,10 +1,12 @@
 // Objects that are only passed around.
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/thread_local.h"
 #include "frontend/plan/plan.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
 #include "frontend/values/deferred_calls.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
@@ -15,8 +17,35 @@ std::string OpaqueValue::print() const {
   return std::string("UserDefinedObjectVariable(") + type_name(Py_TYPE(real.get())) + ")";
 }
 
+// What a threading.local holds for the thread that calls; null: it is something else, or nobody knows where it lives.
+static DictValue* local_attributes(Tracer& t, const OpaqueValue& o) {
+  if (!o.source || !is_thread_local(o.real.get())) return nullptr;
+  const PyRef key = interned("__dict__"), held = checked(PyObject_GetAttr(o.real.get(), key.get()));
+  return as<DictValue>(t.wrap(held.get(), t.recorder.sources.child(o.source, SourceKind::Field, key.get())));
+}
+
+static bool is_special_name(const std::string& name) { return name.starts_with("__") && name.ends_with("__"); }
+
+[[noreturn]] static void raise_missing(Tracer& t, const OpaqueValue& o, PyObject* name) {
+  t.raise(PyExc_AttributeError,
+          std::string("'") + o.python_type()->tp_name + "' object has no attribute '" + text_of(name) + "'");
+}
+
+void OpaqueValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  DictValue* const local = is_special_name(text_of(name)) ? nullptr : local_attributes(t, *this);
+  if (!local) return Value::set_attr(t, name, std::move(v));
+  if (!v && !local->find(t, t.constant(PyRef::borrow(name)))) raise_missing(t, *this, name);
+  local->set_item(t, t.constant(PyRef::borrow(name)), std::move(v));
+}
+
 ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
   PyTypeObject* type = Py_TYPE(real.get());
+  if (const std::string n = text_of(name); !is_special_name(n) || n == "__dict__")
+    if (DictValue* local = local_attributes(t, *this)) {
+      if (n == "__dict__") return ValueRef(local);
+      if (ValueRef v = local->find(t, t.constant(PyRef::borrow(name)))) return v;
+      raise_missing(t, *this, name);
+    }
   if (text_of(name) == "__class__" && type->tp_getattro == PyObject_GenericGetAttr &&
       type_find(type, name) == type_find(&PyBaseObject_Type, name))  // a proxy shows another class
     return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
