@@ -1,6 +1,7 @@
 // Objects that are only passed around.
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/thread_local.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/plan/plan.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -31,6 +32,28 @@ static bool is_special_name(const std::string& name) { return name.starts_with("
           std::string("'") + o.python_type()->tp_name + "' object has no attribute '" + text_of(name) + "'");
 }
 
+// An instance of a class in Python below one in C (a stream, an exception): what it holds itself, and what its classes
+// in Python have for it. Nothing here changes it. Null: its C code would be asked.
+static ValueRef attribute_of_instance(Tracer& t, OpaqueValue& o, PyObject* name, PyObject* found) {
+  PyTypeObject* const type = Py_TYPE(o.real.get());
+  if (!o.source || is_c_type(type) || type->tp_getattro != PyObject_GenericGetAttr) return {};
+  const ValueRef self(&o), cls = t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
+  if (found && Py_TYPE(found)->tp_descr_set)
+    return Py_TYPE(found) == &PyProperty_Type ? bind_class_attr(t, found, nullptr, self, cls) : ValueRef();
+  const bool bound = found && Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found);
+  if (bound && Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) return {};
+  SourceRef own = t.recorder.sources.child(o.source, SourceKind::InstanceDict, name);
+  const Attr held = find_attr(o.real.get(), name);
+  if (held.where == AttrWhere::Instance) {
+    if (found) t.expect_precedence(type, name);
+    return t.lazy(held.value.get(), own);
+  }
+  if (held.where != AttrWhere::Type && held.where != AttrWhere::Missing) return {};
+  t.guard(GuardKind::NotPresent, own);
+  if (!found) raise_missing(t, o, name);
+  return bind_class_attr(t, found, t.on_class(type, name, o.source).source, self, cls);
+}
+
 void OpaqueValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   DictValue* const local = is_special_name(text_of(name)) ? nullptr : local_attributes(t, *this);
   if (!local) return Value::set_attr(t, name, std::move(v));
@@ -57,6 +80,7 @@ ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
     t.guard(GuardKind::IdMatch, source, real);
     if (is_constant_object(v.get())) return t.constant(v);
   }
+  if (ValueRef v = attribute_of_instance(t, *this, name, found)) return v;
   if (type->tp_getattro != PyObject_GenericGetAttr || (!found && _PyObject_GetDictPtr(real.get())))
     unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
   if (found && source && is_object_slot(found)) {  // what an object made in C keeps in its struct
