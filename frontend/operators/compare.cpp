@@ -1,6 +1,7 @@
 // Comparisons: one row per pair of kinds, asked in order. The first that knows both operands answers.
 #include <algorithm>
 
+#include "frontend/cpython/type_dict.h"
 #include "frontend/operators/object_operators.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -160,6 +161,9 @@ ValueRef opaque_objects(Comparison& c) {
     const Value* v = side->get();
     if (v->kind != ValueKind::Opaque && v->kind != ValueKind::Polyfilled) continue;
     if (v == c.declined[0] || v == c.declined[1] || compares_by_identity(v->python_type())) continue;
+    if (v->kind == ValueKind::Opaque && is_c_type(v->python_type()))  // only its C code knows
+      graph_break<GB0059>(std::string("operator.") + kNames[c.op], "[" + c.a->print() + ", " + c.b->print() + "]",
+                          std::string("False"));
     not_modelled<GB0059>(std::string("operator.") + kNames[c.op], "[" + c.a->print() + ", " + c.b->print() + "]",
                          std::string("False"));
   }

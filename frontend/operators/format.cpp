@@ -1,6 +1,8 @@
 // str(), repr(), ascii() and format() of values.
 #include "frontend/cpython/object_attr.h"
+#include "frontend/marked_callables/marked_value.h"
 #include "frontend/marked_callables/texts.h"
+#include "frontend/operators/container_text.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
@@ -217,8 +219,17 @@ ValueRef constants(Formatting& f) {
   return f.t.constant(text);
 }
 
-constexpr FormatRow kFormatRows[] = {deferred_texts, enumeration_members, made_classes, formatted_objects,
-                                     objects,        polyfilled_objects,  exceptions,   constants};
+// Lists, tuples and dicts that are no constants.
+ValueRef containers(Formatting& f) {
+  const ValueKind kind = f.v->kind;
+  if (f.spec || (kind != ValueKind::List && kind != ValueKind::Tuple && kind != ValueKind::Dict)) return {};
+  if (written_object(f.t, f.v)) return {};
+  ValueRef text = container_text(f.t, f.v);
+  return text ? f.done(std::move(text)) : ValueRef();
+}
+
+constexpr FormatRow kFormatRows[] = {deferred_texts,     enumeration_members, made_classes, formatted_objects, objects,
+                                     polyfilled_objects, exceptions,          containers,   constants};
 
 }  // namespace
 

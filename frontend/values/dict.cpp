@@ -154,6 +154,8 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
       PyTuple_SET_ITEM(items.get(), static_cast<Py_ssize_t>(i), key_object(t, tuple->items[i]).release());
     return items;
   }
+  if (key->kind == ValueKind::Opaque && is_c_type(key->python_type()))  // its hash is C code's
+    unmodelled_method(*key, "__hash__");
   unmodelled(key->print(), "dictionary or set key");
 }
 
