@@ -54,7 +54,7 @@ std::string child_name(const Source& base, SourceKind kind, PyObject* key, int i
     case SourceKind::DictItem:
       return b + bracketed(key);
     case SourceKind::DictKey:
-      return "list(dict.keys(" + b + "))" + numbered(index);
+      return std::string("list(dict.") + (key ? "values(" : "keys(") + b + "))" + numbered(index);
     case SourceKind::FuncCode:
       return b + ".__code__";
     case SourceKind::FuncDefault:
@@ -215,6 +215,8 @@ NumberPlace place_of_number(const Source& s) {
     case SourceKind::DictItem:
     case SourceKind::CellContents:
       return NumberPlace::Argument;
+    case SourceKind::DictKey:
+      return s.key ? NumberPlace::Argument : NumberPlace::Elsewhere;
     case SourceKind::Attr:
     case SourceKind::InstanceDict:
     case SourceKind::RangeField:

@@ -52,6 +52,14 @@ PyObject* tensor_attribute(PyObject* tensor, const SourceAccess& s, AccessMemo& 
   return is_own ? grad_object(*tensor_impl(tensor)) : nullptr;
 }
 
+// In the dict's own order, and not in that of an OrderedDict.
+PyObject* value_at(PyObject* dict, int index) {
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);)
+    if (index-- == 0) return value;
+  return nullptr;
+}
+
 PyObject* key_at(PyObject* dict, int index) {
   DictKeyCursor keys(dict);
   PyObject* key = keys.next();
@@ -198,7 +206,8 @@ PyObject* follow(const SourceAccess& s, PyObject* base, const FrameArgs& args, A
     case SourceKind::DictItem:
       return PyDict_Check(base) ? look_up(base, s, memo) : nullptr;
     case SourceKind::DictKey:
-      return PyDict_Check(base) ? key_at(base, s.index) : nullptr;
+      if (!PyDict_Check(base)) return nullptr;
+      return s.key ? value_at(base, s.index) : key_at(base, s.index);
     case SourceKind::ModuleGlobal:
     case SourceKind::FuncCode:
     case SourceKind::FuncDefault:

@@ -70,29 +70,6 @@ std::span<PyObject* const> items_of(PyObject* sequence) {
   return {PySequence_Fast_ITEMS(sequence), static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence))};
 }
 
-bool plain_key(PyObject* k) {
-  return is_constant_object(k) || hashes_by_identity(Py_TYPE(k)) || PyType_Check(k) || PyFunction_Check(k) ||
-         (!PyTuple_Check(k) && is_plain(k));
-}
-
-// Wrapping what a container holds may have Python collect garbage, whose callbacks change the container. A key is not
-// looked up where that would run a hash of the program's: its value is null.
-std::vector<std::pair<PyRef, PyRef>> held_items(PyObject* dict) {
-  std::vector<std::pair<PyRef, PyRef>> items;
-  if (!PyODict_Check(dict)) {
-    Py_ssize_t at = 0;
-    PyObject *k, *v;
-    while (PyDict_Next(dict, &at, &k, &v)) items.emplace_back(PyRef::borrow(k), PyRef::borrow(v));
-    return items;
-  }
-  DictKeyCursor keys(dict);
-  while (PyObject* k = keys.next()) {
-    const bool is_found = plain_key(k) || PyTuple_Check(k);
-    items.emplace_back(PyRef::borrow(k), is_found ? PyRef::borrow(PyDict_GetItemWithError(dict, k)) : PyRef());
-  }
-  return items;
-}
-
 std::vector<ValueRef> lazy_items(Tracer& t, PyObject* sequence, SourceRef s) {
   const PyRef fast = PyList_Check(sequence) ? checked(PyList_AsTuple(sequence)) : PyRef::borrow(sequence);
   std::vector<ValueRef> items;
@@ -116,23 +93,6 @@ ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {
   return wrap_dict_items(t, o, s);
 }
 
-}  // namespace
-
-ValueRef wrap_dict_items(Tracer& t, PyObject* o, SourceRef s) {
-  auto d = make_ref<DictValue>(Py_TYPE(o));
-  for (const auto& [held_key, value] : held_items(o)) {
-    PyObject* const k = held_key.get();
-    PyRef constant_key = PyTuple_CheckExact(k) || is_size_type(Py_TYPE(k)) ? from_folded(t, k)->as_constant() : PyRef();
-    if (!plain_key(k) && !constant_key) unmodelled(s->name, "dictionary key whose hash runs user code");
-    checked(PyDict_SetItem(d->index.get(), k, checked(PyLong_FromSize_t(d->entries.size())).get()));
-    ValueRef key = constant_key ? from_folded(t, k) : t.from_object(k, nullptr);
-    d->entries.push_back({key, t.lazy(value.get(), t.recorder.sources.child(s, SourceKind::DictItem, k))});
-  }
-  return d;
-}
-
-namespace {
-
 // The factory is read where the C struct has it.
 ValueRef wrap_defaultdict(Tracer& t, PyObject* o, SourceRef s) {
   PyRef name = checked(PyUnicode_InternFromString("default_factory"));
@@ -146,60 +106,6 @@ ValueRef wrap_defaultdict(Tracer& t, PyObject* o, SourceRef s) {
 
 bool is_defaultdict(PyTypeObject* type) {
   return std::string_view(type->tp_name) == "collections.defaultdict" && is_c_type(type);
-}
-
-// One that never changes and holds classes beside constants is guarded as a whole.
-ValueRef wrap_frozen_classes(Tracer& t, PyObject* o, SourceRef s) {
-  auto set = make_ref<SetValue>(true);
-  bool classes = false;
-  PyRef it = checked(PyObject_GetIter(o));
-  while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) {
-    const bool is_class = PyType_Check(x.get()) && Py_TYPE(x.get())->tp_hash == PyType_Type.tp_hash;
-    if (!is_class && !is_constant_object(x.get())) return {};
-    classes = classes || is_class;
-    set->add(t, t.from_object(x.get(), nullptr));
-  }
-  if (!classes) return {};
-  set->members = checked(PySet_New(o));
-  t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
-  return set;
-}
-
-// Every call compares all members with those of each entry.
-constexpr Py_ssize_t kLargestSet = 1000;
-
-void put_member(SetValue& set, PyObject* member, ValueRef v) {
-  checked(PyDict_SetItem(set.values.get(), member, checked(PyLong_FromSize_t(set.held.size())).get()));
-  set.held.push_back(std::move(v));
-}
-
-ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
-  if (PyFrozenSet_CheckExact(o))
-    if (ValueRef v = wrap_frozen_classes(t, o, s)) return v;
-  if (PySet_GET_SIZE(o) > kLargestSet) unmodelled(s->name, "set of more than " + std::to_string(kLargestSet));
-  t.guard(GuardKind::TypeMatch, s, type_object(o));
-  auto set = make_ref<SetValue>(PyFrozenSet_Check(o) != 0);
-  // Wrapping may have Python collect garbage, whose callbacks change the set.
-  const PyRef all = checked(PySequence_Tuple(o));
-  set->members = checked(PySet_New(o));
-  bool by_content = true;
-  for (PyObject* x : items_of(all.get())) {
-    if (PyTuple_CheckExact(x) ? bool(from_folded(t, x)->as_constant()) : is_constant_object(x)) {
-      put_member(*set, x, from_folded(t, x));
-      continue;
-    }
-    if (PyTuple_Check(x) || !is_plain(x)) unmodelled(s->name, "set of objects whose hash runs user code");
-    // Of objects that may be let go of the guard holds weak references, and these have the order of iteration.
-    by_content = by_content && (PyFunction_Check(x) || PyCFunction_Check(x) || PyType_Check(x));
-    put_member(*set, x, t.realize(t.from_object(x, nullptr)));
-  }
-  if (by_content) {
-    t.guard(GuardKind::SetMatch, s, checked(PyFrozenSet_New(o)));
-  } else {
-    t.guard(GuardKind::SetOrder, s, all);
-    set->order_observed = true;
-  }
-  return set;
 }
 
 ValueRef wrap_slice(Tracer& t, PyObject* o, SourceRef s) {

@@ -5,6 +5,11 @@
 
 namespace md {
 
+// Wrapping what a container holds may have Python collect garbage, whose callbacks change the container. A key is not
+// looked up where that would run a hash of the program's: its value is null.
+std::vector<std::pair<PyRef, PyRef>> held_items(PyObject* dict);
+// A set or frozenset (interpreter/wrap_keyed.cpp).
+ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s);
 ValueRef wrap_constant(Tracer& t, PyObject* o, SourceRef s);
 // Of anything but constants, tensors and arrays.
 ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s);

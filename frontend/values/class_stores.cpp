@@ -1,3 +1,4 @@
+// Attributes of classes that the trace stores to: recorded as effects, found before what the class has.
 #include "frontend/values/class_stores.h"
 
 #include "frontend/cpython/object_attr.h"

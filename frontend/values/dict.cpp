@@ -15,6 +15,7 @@
 #include "frontend/values/cycles.h"
 #include "frontend/values/element_walk.h"
 #include "frontend/values/enumerations.h"
+#include "frontend/values/hashed_keys.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/methods.h"
@@ -56,6 +57,7 @@ static PyObject* stand_in_mark() {
 }
 
 bool is_stand_in(PyObject* key) {
+  if (is_hashed_stand_in(key)) return true;
   if (!PyTuple_CheckExact(key)) return false;
   if (PyTuple_GET_SIZE(key) > 0 && PyTuple_GET_ITEM(key, 0) == stand_in_mark()) return true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
@@ -115,8 +117,13 @@ static PyRef dataclass_key(Tracer& t, const ValueRef& key) {
   return checked(PyTuple_Pack(3, stand_in_mark(), o->type_ref.get(), items.get()));
 }
 
-static bool is_dataclass_key(PyObject* key) {
-  return PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) == 3 && PyTuple_GET_ITEM(key, 0) == stand_in_mark();
+// It stands for keys whose comparison is the program's, and so may a part of it.
+static bool is_compared_by_program(PyObject* key) {
+  if (!PyTuple_CheckExact(key)) return !is_plain(key);
+  if (PyTuple_GET_SIZE(key) == 3 && PyTuple_GET_ITEM(key, 0) == stand_in_mark()) return true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
+    if (is_compared_by_program(PyTuple_GET_ITEM(key, i))) return true;
+  return false;
 }
 
 void raise_key_error(Tracer& t, const ValueRef& key) {
@@ -154,6 +161,8 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
       PyTuple_SET_ITEM(items.get(), static_cast<Py_ssize_t>(i), key_object(t, tuple->items[i]).release());
     return items;
   }
+  if (key->kind == ValueKind::Object) return hashed_key(t, key);
+  if (PyRef k = weak_reference_key(t, key)) return k;
   if (key->kind == ValueKind::Opaque && is_c_type(key->python_type()))  // its hash is C code's
     unmodelled_method(*key, "__hash__");
   unmodelled(key->print(), "dictionary or set key");
@@ -189,8 +198,8 @@ std::vector<DictValue::Entry> DictValue::live() const {
 }
 
 // The key of a real dictionary is looked up in every call to come.
-static void expect_key(Tracer& t, const DictValue& dict, const PyRef& key) {
-  if (!is_plain(key.get()) || is_dataclass_key(key.get())) unmodelled(dict.print(), "a key that guards cannot compare");
+static void expect_key(Tracer& t, DictValue& dict, const PyRef& key) {
+  if (is_compared_by_program(key.get())) return dict.observe_keys(t);
   const bool was_there = checked(PyDict_Contains(dict.real.get(), key.get()));
   t.guard(was_there ? GuardKind::DictContains : GuardKind::DictNotContains, dict.source, key);
 }

@@ -11,6 +11,7 @@
 #include "frontend/values/deque.h"
 #include "frontend/values/element_walk.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/hashed_keys.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/size_value.h"
@@ -75,7 +76,8 @@ void SetValue::observe_order(Tracer& t) {
   // Objects hash by their address: of those that a run will make nobody knows it.
   const PyRef keys = checked(PySequence_List(members.get()));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i)
-    if (is_stand_in(PyList_GET_ITEM(keys.get(), i))) unmodelled(print(), "the order of a set of objects");
+    if (PyObject* const key = PyList_GET_ITEM(keys.get(), i); is_stand_in(key) && !is_hashed_stand_in(key))
+      unmodelled(print(), "the order of a set of objects");
   if (!source || !real || order_observed) return;
   if (changed) unmodelled(print(), "the order of a set that has changed");
   order_observed = true;

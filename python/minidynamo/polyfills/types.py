@@ -68,13 +68,14 @@ class reference:
     """Gives the object as long as a variable holds it; what happens to others only plain Python knows."""
 
     def __init__(self, obj, callback=None, /):
-        if callback is not None:
-            bridge.refuse("weakref.ref", "a callback")
+        if callback is not None and bridge.is_made_here(obj):
+            bridge.refuse("weakref.ref", "a callback for an object that the function has made")
         if not bridge.takes_references(obj):
             raise TypeError(f"cannot create weak reference to '{type(obj).__name__}' object")
         if not bridge.is_made_here(obj) and not bridge.is_held(obj):
             bridge.refuse("weakref.ref", "an object that others may let go of")
         self.obj = obj
+        self.callback = callback
 
     def __call__(self):
         if not bridge.is_held(self.obj):
@@ -82,7 +83,7 @@ class reference:
         return self.obj
 
     def rebuilt(self):
-        return weakref.ref, (self.obj,)
+        return weakref.ref, (self.obj,) if self.callback is None else (self.obj, self.callback)
 
 
 TABLE = {
