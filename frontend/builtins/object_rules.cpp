@@ -20,6 +20,7 @@
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/tensor.h"
+#include "frontend/values/type_expressions.h"
 
 namespace md {
 
@@ -138,10 +139,7 @@ bool instance_of_value(Tracer& t, const ValueRef& v, const ValueRef& classes, in
     return std::ranges::any_of(tuple->items,
                                [&](const ValueRef& cls) { return instance_of_value(t, v, t.realize(cls), depth + 1); });
   PyRef cls = class_object(classes);
-  if (!cls && classes->kind == ValueKind::Opaque && is_union_type(classes->python_type())) {  // int | str
-    cls = classes->real;
-    if (classes->source) t.guard(GuardKind::IdMatch, classes->source, cls);
-  }
+  if (!cls && is_of_typing(*classes)) cls = type_expression(t, classes);  // int | str, typing.Mapping
   if (!cls) unmodelled(classes->print(), "class argument of isinstance");
   return instance_of(t, v, cls.get());
 }
@@ -153,7 +151,7 @@ ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
 
 ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
   expect_args(t, "issubclass", args, 2, 2);
-  PyRef a = class_object(args[0]), b = classes_of(t, args[1]);
+  PyRef a = class_object(args[0]), b = is_of_typing(*args[1]) ? type_expression(t, args[1]) : classes_of(t, args[1]);
   if (!a || !b) graph_break<GB0195>(args[0]->print(), args[1]->print());
   if (auto* several = as<TupleValue>(args[1])) {
     for (auto& cls : several->items)
@@ -170,6 +168,28 @@ ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
     t.expect_subclass(sub, base, PyType_IsSubtype(sub, base));
   }
   return t.boolean(r != 0);
+}
+
+// What abc.ABCMeta asks for an instance: a class that is no base is found by its registry, or by a hook of the class.
+ValueRef rule_abc_instancecheck(Tracer& t, CallArgs& args) {
+  expect_args(t, "_abc_instancecheck", args, 2, 2);
+  const PyRef cls = class_object(args[0]);
+  PyTypeObject* const type = type_or_break(args[1]);
+  if (!cls || tells_its_class(t, args[1], type)) unmodelled(args[1]->print(), "isinstance() of such an object");
+  const PyRef is =
+      PyRef::steal(PyObject_CallMethod(cls.get(), "__subclasscheck__", "O", reinterpret_cast<PyObject*>(type)));
+  if (!is) {
+    clear_answer();
+    unmodelled(args[0]->print(), "isinstance() that the class refuses");
+  }
+  t.expect_no_registration();
+  return t.boolean(checked(PyObject_IsTrue(is.get())));
+}
+
+// typing.NewType
+ValueRef rule_itself(Tracer& t, CallArgs& args) {
+  expect_args(t, "_idfunc", args, 1, 1);
+  return args[0];
 }
 
 ValueRef rule_type(Tracer& t, CallArgs& args) {
@@ -387,6 +407,8 @@ ValueRef rule_hash(Tracer& t, CallArgs& args) {
 
 constexpr BuiltinRow kObjectRules[] = {{"builtins", "isinstance", rule_isinstance},
                                        {"builtins", "issubclass", rule_issubclass},
+                                       {"_abc", "_abc_instancecheck", rule_abc_instancecheck},
+                                       {"_typing", "_idfunc", rule_itself},
                                        {"builtins", "type", rule_type},
                                        {"builtins", "getattr", rule_getattr},
                                        {"builtins", "hasattr", rule_hasattr},

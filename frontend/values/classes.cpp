@@ -27,11 +27,11 @@
 #include "frontend/values/refusals.h"
 #include "frontend/values/rules.h"
 #include "frontend/values/tensor_subclass.h"
+#include "frontend/values/type_expressions.h"
 
 namespace md {
 
-// --- classes
-// -----------------------------------------------------------------------------------------------------------
+// --- classes --------------------------------------------------------------------------------------------------------
 
 // Immutable classes, and their tuples with them, are the same for ever.
 static bool is_fixed(PyTypeObject* type) {
@@ -67,6 +67,7 @@ ValueRef ClassValue::type_attr(Tracer& t, PyObject* name) {
     return folded;
   }
   if (n == "__annotations__" || n == "__abstractmethods__" || n == "__type_params__") {  // a class's own only
+    if (n == "__annotations__" && !is_fixed(type())) (void)checked(PyObject_GetAttr(real.get(), name));  // empty: made
     PyObject* const own = own_attribute(type(), name);
     if (!own || !source || Py_TYPE(own)->tp_descr_get) unmodelled(print() + "." + n, "attribute that a class computes");
     return t.lazy(own, t.recorder.sources.child(source, SourceKind::ClassAttr, name));
@@ -155,9 +156,9 @@ ValueRef ClassValue::meta_attr(Tracer& t, PyObject* name) {
 }
 
 ValueRef ClassValue::get_item(Tracer& t, const ValueRef& key) {
+  if (!is_enumeration(type())) return subscripted(t, key);
   PyRef k = t.realize(key)->as_constant();
   if (!k) return Value::get_item(t, key);
-  if (!is_enumeration(type())) return subscripted(t, key);
   if (ValueRef member = member_of(t, *this, "_member_map_", k.get())) return member;
   PyRef r = PyRef::steal(PyObject_GetItem(real.get(), k.get()));
   if (!r) t.raise_current();
@@ -179,9 +180,8 @@ ValueRef ClassValue::subscripted(Tracer& t, const ValueRef& key) {
   clear_answer();
   if (function && PyFunction_Check(function.get()) && !(module && text_of(module.get()) == "typing"))
     return t.call(get_attr(t, name("__class_getitem__").get()), CallArgs{{key}, {}});
-  PyRef r = PyRef::steal(PyObject_GetItem(real.get(), t.realize(key)->as_constant().get()));
-  if (!r) t.raise_current();
-  return t.from_object(r.get(), nullptr);
+  ValueRef generic = subscript_type(t, real.get(), key);
+  return generic ? generic : Value::get_item(t, key);
 }
 
 ValueRef ClassValue::meta_special(Tracer& t, const char* name) {
@@ -422,8 +422,7 @@ Reg ClassValue::rebuild(PlanBuilder& b) {
   return source ? b.load_source(source) : b.load_constant(real);
 }
 
-// --- super()
-// -----------------------------------------------------------------------------------------------------------
+// --- super() --------------------------------------------------------------------------------------------------------
 
 ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
   // Of a class method or __new__; a metaclass's methods have a class as their instance.

@@ -27,6 +27,7 @@
 #include "frontend/values/object_slots.h"
 #include "frontend/values/pinned_modules.h"
 #include "frontend/values/tensor_subclass.h"
+#include "frontend/values/type_expressions.h"
 
 namespace md {
 
@@ -299,10 +300,14 @@ ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
   if (real && source)
     if (ValueRef marked = t.marked_callable(real.get(), source)) return marked->call(t, std::move(args));
   if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
+  PyObject* const found = t.on_class(type, interned("__call__").get(), source).found;
+  if (found && PyCFunction_Check(found)) return t.call(t.from_object(found, nullptr), std::move(args));  // never bound
   return Value::call(t, std::move(args));
 }
 
 ValueRef ObjectValue::get_item(Tracer& t, const ValueRef& key) {
+  if (const PyRef generic = is_of_typing(*this) ? type_expression(t, ValueRef(this)) : PyRef())
+    if (ValueRef v = subscript_type(t, generic.get(), key)) return v;
   ValueRef m = special(t, "__getitem__");
   if (ValueRef r = m ? ValueRef() : from_base(t, *this, "__getitem__", {{key}, {}})) return r;
   if (!m) return Value::get_item(t, key);

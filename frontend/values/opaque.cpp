@@ -11,6 +11,7 @@
 #include "frontend/values/deferred_calls.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/type_expressions.h"
 
 namespace md {
 
@@ -74,6 +75,7 @@ ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
     return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
   PyObject* found = type_find(type, name);
   t.expect_on_class(type, name, found);
+  if (ValueRef part = part_of_type(t, ValueRef(this), name)) return part;
   if (found && source && PyTuple_Check(real.get()) && Py_TYPE(found) == &PyMemberDescr_Type && t.config.trace_more) {
     // A record of C code (sys.flags) is immutable.
     PyRef v = checked(PyObject_GetAttr(real.get(), name));

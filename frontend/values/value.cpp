@@ -155,6 +155,9 @@ ValueRef Value::call_method(Tracer& t, PyObject* name, CallArgs args) {
 
 ValueRef Value::get_item(Tracer& t, const ValueRef& key) {
   PyTypeObject* type = python_type();
+  if (real && PyType_Check(real.get()) && !(type->tp_as_mapping && type->tp_as_mapping->mp_subscript))
+    t.raise(PyExc_TypeError,
+            std::string("type '") + reinterpret_cast<PyTypeObject*>(real.get())->tp_name + "' is not subscriptable");
   if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_subscript) &&
       !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
     t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not subscriptable");
