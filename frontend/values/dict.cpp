@@ -13,6 +13,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/cycles.h"
+#include "frontend/values/dict_attributes.h"
 #include "frontend/values/element_walk.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/hashed_keys.h"
@@ -276,6 +277,7 @@ void DictValue::observe_keys(Tracer& t) {
 ValueRef DictValue::get_attr(Tracer& t, PyObject* name) {
   if (type != &PyDict_Type && text_of(name) == "default_factory" && type_find(type, name))
     return default_factory ? default_factory : t.none();
+  if (ValueRef v = attribute_of_dict(t, *this, name)) return v;
   return method_attr(t, this, name);
 }
 

@@ -9,6 +9,7 @@
 #include "frontend/values/class_stores.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/dict_attributes.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
@@ -74,7 +75,7 @@ bool Value::has_attr(Tracer& t, PyObject* name) {
 }
 
 void Value::set_attr(Tracer& t, PyObject* name, ValueRef v) {
-  if (store_on_class(t, *this, name, v)) return;
+  if (store_on_class(t, *this, name, v) || store_on_dict(t, *this, name, v)) return;
   CallArgs args;
   args.positional = {t.constant(PyRef::borrow(name))};
   if (v) args.positional.push_back(v);  // null: it is deleted

@@ -3,6 +3,7 @@ to say something else when breaks of CPython's tests and of packages were read o
 """
 
 import _warnings
+import collections
 import datetime
 import enum
 import functools
@@ -32,6 +33,7 @@ class Chosen:
 
 
 numbers = {Number(3)}
+ordered = collections.OrderedDict.fromkeys(numbers)
 
 
 def renamed():
@@ -118,8 +120,8 @@ def coroutine(x):
     return waits(), x
 
 
-def set_of_objects(x):
-    return Number(3) in numbers, x
+def ordered_objects(x):
+    return Number(3) in ordered, x
 
 
 def wraps_what_is_there(x):
@@ -197,7 +199,7 @@ def test_the_line_of_a_generator_that_is_left_open():
 
 
 def test_places_are_called_as_in_the_program():
-    said = refused(set_of_objects, torch.ones(3)).explanation
+    said = refused(ordered_objects, torch.ones(3)).explanation
     assert "L[" not in said and "G[" not in said
 
 
