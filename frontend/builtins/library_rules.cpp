@@ -339,6 +339,18 @@ ValueRef rule_check_is_size(Tracer& t, CallArgs& args) {
   return check_condition(t, args, t.realize(t.compare(t.realize(size), t.integer(0), Py_GE)));
 }
 
+// torch._assert_async(x), torch._check_tensor_all(x): the graph looks.
+template <bool all>
+ValueRef rule_checked_tensor(Tracer& t, CallArgs& args) {
+  ValueRef condition = args.take_keyword(all ? "cond" : "input");
+  if (!condition && !args.positional.empty()) condition = args[0];
+  auto* x = condition ? as<TensorValue>(t.realize(condition)) : nullptr;
+  if (!x || (all && x->type.dtype != DType::Bool)) throw WrongArguments{};
+  const ValueRef whole = all ? t.realize(t.call_op("all", Spelling::Method, CallArgs{{ValueRef(x)}, {}})) : ValueRef(x);
+  require_true(t, *as<TensorValue>(truth_in_graph(t, *as<TensorValue>(whole))));
+  return t.none();
+}
+
 ValueRef rule_inference_mode_enabled(Tracer&, CallArgs&) { graph_break<GB0046>(); }
 
 // Answers that depend on nothing but constants and the guarded default dtype.
@@ -437,6 +449,8 @@ constexpr BuiltinRow kLibraryRules[] = {{"minidynamo._dynamo", "graph_break", ru
                                         {"minidynamo", "_check", rule_check},
                                         {"minidynamo._symbolic_numbers", "_known_or", rule_known_or},
                                         {"minidynamo", "_check_is_size", rule_check_is_size},
+                                        {"minidynamo._more_checks", "_assert_async", rule_checked_tensor<false>},
+                                        {"minidynamo._more_checks", "_check_tensor_all", rule_checked_tensor<true>},
                                         {"minidynamo", "is_tensor", rule_is_tensor},
                                         {"minidynamo", "is_complex", rule_is_complex},
                                         {"minidynamo", "is_floating_point", rule_is_floating_point},

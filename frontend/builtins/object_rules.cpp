@@ -49,9 +49,9 @@ PyTypeObject* type_or_break(const ValueRef& v, const std::string& asked = "") {
   return type;
 }
 
-// Where its type does not answer, isinstance() asks the object for its class.
 bool is_union_type(PyTypeObject* type) { return std::string_view(type->tp_name) == "types.UnionType"; }
 
+// Where its type does not answer, isinstance() asks the object for its class.
 bool tells_its_class(Tracer& t, const ValueRef& v, PyTypeObject* type) {
   // list[int] hands on what it is asked for, and is asked for its class itself.
   if (PyType_IsSubtype(type, &Py_GenericAliasType) && !has_getattr_hook(type)) return false;

@@ -176,11 +176,12 @@ ValueRef test_in(Tracer& t, TensorValue& x) {
   return make_ref<SizeTestValue>(append_item(t, x, id::Item)->types[0].sizes[0], Size(0), Py_NE);
 }
 
+ValueRef truth_in_graph(Tracer& t, TensorValue& x) {
+  return x.type.dtype == DType::Bool ? ValueRef(&x) : t.realize(t.compare(ValueRef(&x), t.integer(0), Py_NE));
+}
+
 ValueRef captured_test(Tracer& t, TensorValue& x) {
-  if (!t.config.capture_scalar_outputs) return {};
-  if (x.type.dtype == DType::Bool) return test_in(t, x);
-  const ValueRef truth = t.realize(t.compare(ValueRef(&x), t.integer(0), Py_NE));
-  return test_in(t, *as<TensorValue>(truth));
+  return t.config.capture_scalar_outputs ? test_in(t, *as<TensorValue>(truth_in_graph(t, x))) : ValueRef();
 }
 
 ValueRef test_in_graph(Tracer& t, const SizeTestValue& test) {

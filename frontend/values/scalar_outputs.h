@@ -42,6 +42,8 @@ ValueRef test_in(Tracer& t, TensorValue& x);
 ValueRef captured_test(Tracer& t, TensorValue& x);
 // The comparison as a 0-d tensor of bools.
 ValueRef test_in_graph(Tracer& t, const SizeTestValue& test);
+// Whether x differs from zero, as a tensor of bools.
+ValueRef truth_in_graph(Tracer& t, TensorValue& x);
 // Unless a 0-d tensor of bools is True the graph fails.
 void require_true(Tracer& t, TensorValue& x);
 // x.item() as a value of the trace; null if the settings do not allow it.

@@ -1,5 +1,7 @@
 """Assertions a trace understands: what they say of sizes read from tensors is known after them."""
 
+from ._symbolic_numbers import _known_or
+
 
 def _failed(error, message, default):
     if message is not None and not callable(message):
@@ -25,7 +27,9 @@ def _check_with(error_type, cond, message=None):
     """Raises an error of this type unless the bool `cond` is true."""
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
-    if not cond:
+    if _known_or(cond, None) is None:  # in a graph, which checks it
+        _check(cond, message)
+    elif not cond:
         _failed(error_type, message, "Expected cond to be True, but got False.")
 
 

@@ -1,7 +1,8 @@
 """Assertions that raise other errors than RuntimeError, and those about tensors."""
 
 from . import _C
-from ._checks import _failed
+from ._checks import _check, _failed
+from ._symbolic_numbers import _known_or
 
 _SAID = "Expected cond to be True, but got False."
 
@@ -10,7 +11,9 @@ def _check_with(error_type, cond, message):
     """Raises the error with the text `message()` gives unless `cond`, a bool, is true."""
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
-    if not cond:
+    if _known_or(cond, None) is None:  # in a graph, which checks it
+        _check(cond, message)
+    elif not cond:
         _failed(error_type, message, _SAID)
 
 
@@ -42,6 +45,12 @@ def _check_tensor_all_with(error_type, cond, message=None):
         raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
     if not cond.all().item():
         _failed(error_type, message, _SAID)
+
+
+def _assert_async(input, assert_msg=None):
+    """RuntimeError unless the tensor, of one element, is true; a graph that holds the call fails there."""
+    if not input:
+        raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
 def _check_tensor_all(cond, message=None):

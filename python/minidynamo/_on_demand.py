@@ -29,7 +29,7 @@ HOMES = {
     "random_counts": "poisson binomial",
     "_more_checks": """
         _check_type _check_value _check_index _check_not_implemented _check_with _check_tensor_all
-        _check_tensor_all_with
+        _check_tensor_all_with _assert_async
     """,
     "nn.functional": "pdist",
     "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce",

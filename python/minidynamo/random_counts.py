@@ -1,6 +1,7 @@
 """torch.poisson and torch.binomial: random counts, drawn as torch.distributions draws them."""
 
 from . import _C
+from ._dynamo.marked_callables import DataDependentValue as _DataDependentValue
 from .distributions import random_draws as _draws
 
 
@@ -29,7 +30,11 @@ def _check(name, *tensors):
 def poisson(input, generator=None):
     """For each rate a draw of its Poisson distribution, of the same dtype. Raises RuntimeError for negative rates."""
     _check("poisson", input)
-    if (input < 0).any():
+    try:
+        negative = bool((input < 0).any())
+    except _DataDependentValue:  # while tracing; the graph's call looks
+        return input.clone()
+    if negative:
         raise RuntimeError("poisson(): a rate is negative")
     return _drawn(lambda: _draws.poisson(input), generator)
 

@@ -22,6 +22,14 @@ def ints():
     return T([2, 3, 1])
 
 
+def checks(n):
+    torch._check_value(n[0].item() > 0, lambda: "not positive")
+    torch._check_index(n[1].item() < 9)
+    torch._check_tensor_all(n > 0)
+    torch._assert_async((n > 0).all(), "not positive")
+    return n + 1
+
+
 # name of the program: function, arguments
 PROGRAMS = {
     "scaled": (lambda x: x * x.max().item(), floats),
@@ -40,6 +48,8 @@ PROGRAMS = {
     "float of an int": (lambda n: (n[0].item() / n[1].item(), float(n[0].item()), math.sqrt(n[1].item())), ints),
     "truths": (lambda x: (bool(x.sum() > 0), x * (x > 0).all().item()), floats),
     "asserted": (lambda n: require_positive(n), ints),
+    "asserted of tensors": (lambda n: compiled_here["require_all"](n), ints),
+    "checked": (checks, ints),
     "arange": (lambda n: torch.arange(n[0].item(), n[1].item() + 3, 2), ints),
     "made": (lambda n: torch.ones(n[0].item() * 2 - 1, n[1].item()) * 2, ints),
     "lesser": (lambda n: torch.zeros(min(n[0].item(), 10), n[1].item() // 2), ints),
@@ -64,6 +74,11 @@ def require_positive(n):
     assert count > 0
     assert count < 10 and n[1].item() >= 0
     return torch.zeros(count)
+
+
+def require_all(n):
+    assert (n > 0).all(), "not positive"
+    return n + 1
 """
 
 
@@ -107,6 +122,10 @@ OTHERWISE = {
     "beyond the end": (lambda n: torch.arange(5.0)[n[0].item()], ints, lambda: T([7, 1, 1])),
     "negative size": (lambda n: torch.zeros(n[0].item()), ints, lambda: T([-7, 1, 1])),
     "wrong product": (lambda n: torch.arange(6.0).view(n[0].item(), n[1].item()), ints, lambda: T([2, 2, 1])),
+    "failed assert of a tensor": (lambda n: compiled_here["require_all"](n), ints, lambda: T([-1, 2, 1])),
+    "failed check": (checks, ints, lambda: T([-1, 2, 1])),
+    "failed check of an index": (checks, ints, lambda: T([1, 20, 1])),
+    "failed check of a tensor": (checks, ints, lambda: T([1, 2, -1])),
     "failed assert": (require_positive, ints, lambda: T([-1, 2, 1])),
 }
 
@@ -133,3 +152,22 @@ def test_branches_on_numbers_break():
         with pytest.raises(torch._dynamo.exc.Unsupported) as refused:
             torch.compile(function, fullgraph=True)(floats())
         assert refused.value.gb_code == "GB0170"
+
+
+def test_counts_are_drawn_in_the_graph():
+    def drawn(rate, share):
+        counts = torch.poisson(rate), torch.binomial(rate, share), torch.distributions.Poisson(rate).sample()
+        return *counts, torch.distributions.Gamma(rate, rate).sample(), torch.distributions.Dirichlet(rate).sample()
+
+    counter = CompileCounter()
+    torch._dynamo.reset()
+    whole = torch.compile(drawn, backend=counter, fullgraph=True)
+    args = torch.full((50,), 4.0), torch.full((50,), 0.5)
+    torch.manual_seed(3)
+    expected = [v.tolist() for v in drawn(*args)]
+    torch.manual_seed(3)
+    assert [v.tolist() for v in whole(*args)] == expected
+    assert [v.tolist() for v in whole(*args)] != expected
+    assert counter.frame_count == 1
+    with pytest.raises(RuntimeError, match="negative"):
+        torch.compile(lambda rate: torch.poisson(rate), fullgraph=True)(-args[0])

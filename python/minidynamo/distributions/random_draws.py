@@ -1,15 +1,30 @@
 """Draws by rejection, vectorised: standard gamma, Dirichlet, Poisson and binomial variates of float64 arithmetic.
 
-They need loops that end when all draws are accepted, so compiled functions call them outside their graphs.
+They need loops that end when all draws are accepted, so each is one call of a graph.
 """
+
+import functools
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .._dynamo.eval_frame import disable as _disable
+from .._dynamo import marked_callables as _marked
 from .._limits import finfo
 from ..autograd.function import Function, once_differentiable
 from ..autograd.grad_mode import no_grad
 from .implicit_gradients import dirichlet_gradient, gamma_gradient
+
+
+def _kept_whole(draw):
+    """In a graph one call. Where only shapes are known the last argument stands for what is drawn."""
+
+    @functools.wraps(draw)
+    def whole(*parameters):
+        try:
+            return draw(*parameters)
+        except (_marked.DataDependentValue, _marked.DynamicShape, _marked.DynamicShapeWithoutRule):
+            return _C.broadcast_tensors(*parameters)[-1].clone()
+
+    return _C._mark_callable(whole, "allow_in_graph") or whole
 
 
 def _rejection(propose, *parameters):
@@ -80,13 +95,13 @@ class _Dirichlet(Function):
         return moved * (grad - (sample * grad).sum(-1, True))
 
 
-@_disable
+@_kept_whole
 def standard_gamma(concentration):
     """Draws of Gamma(concentration, 1), of its shape and dtype, with gradients to it."""
     return _StandardGamma.apply(concentration)
 
 
-@_disable
+@_kept_whole
 def dirichlet(concentration):
     """Draws of Dirichlet distributions over the last dimension, with gradients to `concentration`."""
     return _Dirichlet.apply(concentration)
@@ -131,7 +146,7 @@ def _propose_poisson(rate):
     return k, quick | slow
 
 
-@_disable
+@_kept_whole
 def poisson(rate):
     """Poisson draws, of the shape and dtype of `rate` (Hörmann, "The transformed rejection method for generating
     Poisson random variables", 1993; for rates below 10 by inversion)."""
@@ -167,7 +182,7 @@ def _propose_binomial(n, p):
     return k, inside & (quick | (left <= bound))
 
 
-@_disable
+@_kept_whole
 def binomial(count, probs):
     """Binomial draws, of the broadcast shape and the dtype of `probs` (Hörmann, "The generation of binomial random
     variates", 1993; for means below 10 by inversion)."""
