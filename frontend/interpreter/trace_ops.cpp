@@ -22,6 +22,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/handled_values.h"
+#include "frontend/values/number_formulas.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
@@ -334,6 +335,7 @@ ValueRef Tracer::call_op(const std::string& name, Spelling spelling, const CallA
   if (spelling == Spelling::Function && has_keyword(args, "out") && takes_out(overloads(name))) {
     return trace_call_into(*this, name, args, target);
   }
+  if (ValueRef made = by_number_formula(*this, name, spelling, args)) return made;
   const bool inplace = is_inplace_method(name);
   const std::string base = inplace ? name.substr(0, name.size() - 1) : name;
   const std::string method = "Tensor." + base;  // may mean an op of its own

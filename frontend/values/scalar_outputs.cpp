@@ -6,6 +6,7 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/item_numbers.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
 #include "ir/graph/op_ids.h"
@@ -197,7 +198,13 @@ void require_true(Tracer& t, TensorValue& x) {
 }
 
 ValueRef captured_int(Tracer& t, TensorValue& x) {
-  return t.config.capture_scalar_outputs && !is_complex(x.type.dtype) ? item_of(t, x) : ValueRef();
+  if (!t.config.capture_scalar_outputs || is_complex(x.type.dtype)) return {};
+  if (is_floating(x.type.dtype)) return item_function(t, "int", {number_in(t, x)});
+  const ValueRef read = item_of(t, x);
+  Size value;
+  // Larger ones are no sizes: there the frame runs as plain Python.
+  if (x.type.dtype == DType::UInt64 && as_size(read, value)) append_check(t, value, Size(0), "ge");
+  return read;
 }
 
 ValueRef captured_item(Tracer& t, TensorValue& x) {

@@ -45,6 +45,7 @@ PROGRAMS = {
     "extremes": (lambda x: (max(x[0].item(), x[1].item()), min(x[0].item(), x[2].item(), 1.5)), floats),
     "compared": (lambda x: (x[0].item() > x[1].item(), not x[0].item() == 2.5), floats),
     "size of a float": (lambda x: torch.zeros(int(x[0].item())), floats),
+    "int of a float": (lambda x: (int(x[0]), x + int(x[1])), floats),
     "float of an int": (lambda n: (n[0].item() / n[1].item(), float(n[0].item()), math.sqrt(n[1].item())), ints),
     "truths": (lambda x: (bool(x.sum() > 0), x * (x > 0).all().item()), floats),
     "asserted": (lambda n: require_positive(n), ints),
@@ -116,6 +117,12 @@ OTHERWISE = {
     "divided by zero": (lambda x: 1 / x[0].item(), floats, lambda: T([0.0, 1.0])),
     "root of a negative": (lambda x: math.sqrt(x[0].item()), floats, lambda: T([-4.0])),
     "int of infinity": (lambda x: int(x[0].item()), floats, lambda: T([math.inf])),
+    "large unsigned": (
+        lambda n: n.to(torch.uint64)[0].item() * 2,
+        ints,
+        lambda: T([2**63 + 5, 1], dtype=torch.uint64),
+    ),
+    "int of infinity at once": (lambda x: int(x[0]), floats, lambda: T([math.inf])),
     "int of no number": (lambda x: int(x[0].item()), floats, lambda: T([math.nan])),
     "complex power": (lambda x: x[0].item() ** 0.5, floats, lambda: T([-4.0])),
     "from the end": (lambda n: torch.arange(5.0)[n[0].item()], ints, lambda: T([-2, 1, 1])),
@@ -152,6 +159,29 @@ def test_branches_on_numbers_break():
         with pytest.raises(torch._dynamo.exc.Unsupported) as refused:
             torch.compile(function, fullgraph=True)(floats())
         assert refused.value.gb_code == "GB0170"
+
+
+# Programs with a number that differs from call to call.
+CHANGING = {
+    "alpha": lambda x, a: torch.add(x, x * 2, alpha=a) - x.sub(3, alpha=a),
+    "alpha in place": lambda x, a: x.clone().add_(x, alpha=a).sub_(1, alpha=a),
+    "full": lambda x, a: (torch.full((2, 2), a), torch.full((2,), fill_value=a) + x[0]),
+    "full like": lambda x, a: (torch.full_like(x, a), x.new_full((2,), a)),
+    "of float32": lambda x, a: torch.add(x.float(), x.float(), alpha=a),
+}
+
+
+@pytest.mark.parametrize("numbers", [(0.5, 2.25, -3.0, 1e30), (2, 3, 7, -4)], ids=["floats", "ints"])
+@pytest.mark.parametrize("name", CHANGING)
+def test_numbers_that_change_are_inputs(name, numbers):
+    torch._dynamo.reset()
+    counter = CompileCounter()
+    compiled = torch.compile(CHANGING[name], backend=counter)
+    for number in numbers:
+        args = torch.tensor([1.0, -2.5, 0.1], dtype=torch.float64), number
+        seen = [Seen(f, args, {}).summary() for f in (CHANGING[name], compiled)]
+        assert seen[0] == seen[1]
+    assert counter.frame_count == 2
 
 
 def test_counts_are_drawn_in_the_graph():

@@ -1,0 +1,77 @@
+// add, sub, full and their kin with a number that is no constant of the trace.
+#include "frontend/values/number_formulas.h"
+
+#include <algorithm>
+
+#include "frontend/cpython/object_attr.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/tensor.h"
+
+namespace md {
+namespace {
+
+constexpr int kTimes = 5;  // of BINARY_OP
+
+ValueRef known_form(const ValueRef& v) {
+  const ValueRef known = v->realized_as();
+  return known ? known : v;
+}
+
+bool is_open_number(const ValueRef& v) {
+  const ValueKind kind = known_form(v)->kind;
+  return kind == ValueKind::Number || kind == ValueKind::Size;
+}
+
+// Of a float of the graph and a tensor of this dtype the product is of that dtype.
+bool keeps_dtype(DType dtype, const ValueRef& number) {
+  return is_floating(dtype) || (is_integral(dtype) && known_form(number)->kind == ValueKind::Size);
+}
+
+// add(x, y, alpha=a): x + a * y
+ValueRef with_alpha(Tracer& t, const std::string& name, Spelling spelling, const CallArgs& args) {
+  if (args.positional.size() != 2 || args.keywords.size() != 1 || text_of(args.keywords[0].first.get()) != "alpha")
+    return {};
+  const ValueRef alpha = args.keywords[0].second;
+  auto* x = as<TensorValue>(known_form(args.positional[0]));
+  const ValueRef y = known_form(args.positional[1]);
+  auto* tensor = as<TensorValue>(y);
+  if (!x || !is_open_number(alpha)) return {};
+  const bool alike = tensor ? tensor->type.dtype == x->type.dtype : y->kind == ValueKind::Constant;
+  if (!alike || !keeps_dtype(x->type.dtype, alpha)) return {};
+  if (!tensor && !PyLong_CheckExact(y->real.get()) && !PyFloat_CheckExact(y->real.get())) return {};
+  const ValueRef scaled = t.binary_op(y, alpha, kTimes);
+  return t.call_op(name, spelling, CallArgs{{args.positional[0], scaled}, {}});
+}
+
+// full(sizes, n): full(sizes, 1) * n
+ValueRef filled_with(Tracer& t, const std::string& name, Spelling spelling, CallArgs args) {
+  const std::size_t at = name == "new_full" ? 2 : 1;
+  ValueRef number = args.take_keyword("fill_value");
+  const bool by_keyword = static_cast<bool>(number);
+  if (!number && args.positional.size() == at + 1) number = args.positional[at];
+  if (!number || !is_open_number(number) || args.positional.size() > at + 1) return {};
+  for (auto& [key, value] : args.keywords)
+    if (text_of(key.get()) != "device") return {};
+  auto* like = name == "full" ? nullptr : as<TensorValue>(known_form(args.positional.at(0)));
+  if (name != "full" && (!like || !keeps_dtype(like->type.dtype, number))) return {};
+  const bool of_int = known_form(number)->kind == ValueKind::Size;
+  const ValueRef one = of_int ? t.integer(1) : t.constant(checked(PyFloat_FromDouble(1)));
+  if (by_keyword)
+    args.positional.push_back(one);
+  else
+    args.positional[at] = one;
+  return t.binary_op(t.call_op(name, spelling, args), number, kTimes);
+}
+
+}  // namespace
+
+ValueRef by_number_formula(Tracer& t, const std::string& name, Spelling spelling, const CallArgs& args) {
+  const bool sums = name == "add" || name == "sub" || name == "add_" || name == "sub_";
+  if (!sums && name != "full" && name != "full_like" && name != "new_full") return {};
+  for (auto& v : args.positional) (void)t.realize(v);
+  for (auto& k : args.keywords) (void)t.realize(k.second);
+  return sums ? with_alpha(t, name, spelling, args) : filled_with(t, name, spelling, args);
+}
+
+}  // namespace md
