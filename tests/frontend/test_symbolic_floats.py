@@ -52,7 +52,7 @@ OF_FLOATS = [
     (lambda x, f: x * Holder(f).value, 2),
     (scaled_by_module, 2),
     (lambda x, f: (x + 1, isinstance(f, float), type(f)), 1 + 1),
-    (lambda x, f: torch.add(x, x, alpha=f), 5),
+    (lambda x, f: torch.add(x, x, alpha=f), 2),
     (lambda x, f: (x + 1, str(f)), 5),
 ]
 SIZES = (4, 5, 6, 7, 12)
