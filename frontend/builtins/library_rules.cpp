@@ -178,23 +178,40 @@ void copy_attributes(Tracer& t, FunctionValue& to, const FunctionValue& from) {
   }
 }
 
+// The names in assigned=(...); nullopt: it is no tuple of constant strings.
+std::optional<std::vector<PyRef>> names_to_assign(Tracer& t, const ValueRef& given) {
+  std::vector<PyRef> names;
+  if (!given) {
+    for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__"})
+      names.push_back(checked(PyUnicode_InternFromString(name)));
+    return names;
+  }
+  const PyRef tuple = t.realize(given)->as_constant();
+  if (!tuple || !PyTuple_Check(tuple.get())) return std::nullopt;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuple.get()); ++k) {
+    PyObject* const name = PyTuple_GET_ITEM(tuple.get(), k);
+    if (!PyUnicode_CheckExact(name)) return std::nullopt;
+    names.push_back(interned(text_of(name).c_str()));
+  }
+  return names;
+}
+
 // functools.update_wrapper on a function made while tracing; any other object is changed outside of the graph.
 ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
   ValueRef wrapped = args.take_keyword("wrapped");
+  const auto names = names_to_assign(t, args.take_keyword("assigned"));
   if (!wrapped && args.positional.size() == 2) wrapped = args[1], args.positional.pop_back();
-  if (!wrapped || args.size() != 1 || args.positional.empty()) return {};
+  if (!wrapped || !names || args.size() != 1 || args.positional.empty()) return {};
   auto* wrapper = as<FunctionValue>(args[0]);
   if (!wrapper || wrapper->real) graph_break<GB0187>(args[0]->print());
   const ValueRef whole = t.realize(wrapped);
   if ((whole->kind == ValueKind::Builtin || whole->kind == ValueKind::OpFunction) && whole->real)
     return copy_names(t, *wrapper, whole) ? args[0] : ValueRef();
-  auto* from = as<FunctionValue>(whole);
+  auto* const method = as<MethodValue>(whole);  // which has the attributes of its function
+  auto* from = as<FunctionValue>(method ? t.realize(method->function) : whole);
   if (!from) unmodelled(wrapped->print(), "functools.wraps of an object that is no function");
-  auto copy = [&](const char* attribute) {
-    PyRef name = checked(PyUnicode_InternFromString(attribute));
-    wrapper->set_attr(t, name.get(), from->get_attr(t, name.get()));
-  };
-  for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__"}) copy(name);
+  for (const PyRef& name : *names)
+    if (from->has_attr(t, name.get())) wrapper->set_attr(t, name.get(), from->get_attr(t, name.get()));
   copy_attributes(t, *wrapper, *from);
   PyRef parameters = from->real ? PyRef::steal(PyObject_GetAttrString(from->real.get(), "__type_params__")) : PyRef();
   clear_answer();  // before 3.12
@@ -209,9 +226,11 @@ ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
 ValueRef rule_wraps(Tracer& t, CallArgs& args) {
   ValueRef wrapped = args.take_keyword("wrapped");
   if (!wrapped && args.positional.size() == 1) wrapped = args[0], args.positional.pop_back();
-  if (!wrapped || args.size() != 0) return {};  // other attributes than the usual ones
+  const ValueRef assigned = args.take_keyword("assigned");
+  if (!wrapped || args.size() != 0) return {};  // other attributes than the usual ones are updated
   PyRef functools = checked(import_module("functools"));
   CallArgs held;
+  if (assigned) held.keywords.emplace_back(checked(PyUnicode_InternFromString("assigned")), assigned);
   held.keywords.emplace_back(checked(PyUnicode_InternFromString("wrapped")), wrapped);
   return make_ref<PartialValue>(
       t.from_object(checked(PyObject_GetAttrString(functools.get(), "update_wrapper")).get(), nullptr),

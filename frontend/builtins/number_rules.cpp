@@ -224,12 +224,17 @@ ValueRef rule_bytes(Tracer& t, CallArgs& args) {
 
 ValueRef rule_complex(Tracer&, CallArgs&) { return {}; }
 
+// As a value, of a tensor the one it has; where the program only branches on it nobody asks for that.
+ValueRef truth_value(Tracer& t, const ValueRef& v) {
+  if (v->kind == ValueKind::SizeTest) return v;
+  auto* const x = as<TensorValue>(v);
+  if (!x) return t.boolean(v->truth(t));
+  if (ValueRef test = captured_test(t, *x)) return test;
+  scalar_of_tensor(t, v);
+}
 ValueRef rule_bool(Tracer& t, CallArgs& args) {
   expect_args(t, "bool", args, 0, 1);
-  if (args.size() && args[0]->kind == ValueKind::SizeTest) return args[0];
-  if (auto* x = args.size() ? as<TensorValue>(args[0]) : nullptr)
-    if (ValueRef test = captured_test(t, *x)) return test;
-  return t.boolean(args.size() && args[0]->truth(t));
+  return args.size() ? truth_value(t, args[0]) : t.boolean(false);
 }
 
 ValueRef rule_pow(Tracer& t, CallArgs& args) {
@@ -313,7 +318,7 @@ ValueRef rule_is(Tracer& t, CallArgs& args) {
 }
 ValueRef rule_truth(Tracer& t, CallArgs& args) {
   expect_args(t, "truth", args, 1, 1);
-  return t.boolean(args[0]->truth(t));
+  return truth_value(t, args[0]);
 }
 ValueRef rule_contains(Tracer& t, CallArgs& args) {
   expect_args(t, "contains", args, 2, 2);

@@ -16,7 +16,7 @@ namespace {
 // From the next instruction to the first return some jump goes back to before this one.
 bool in_loop(const SymbolicFrame& f) {
   const auto& code = f.body->instructions;
-  for (std::size_t k = static_cast<std::size_t>(f.current); k < code.size(); ++k) {
+  for (std::size_t k = static_cast<std::size_t>(f.current) + 1; k < code.size(); ++k) {
     if (code[k].op == Opcode::RETURN_VALUE) return false;
     if (code[k].target >= 0 && code[k].target < f.current && code[k].op != Opcode::FOR_ITER) return true;
   }
@@ -49,9 +49,8 @@ FrameStack::RootPlace place_to_leave(const Tracer& t, const CodeBody& body) {
 }
 
 BreakVerdict judge_break(const Tracer& t) {
-  for (auto& f : t.stack.frames)
-    if (in_loop(*f)) return BreakVerdict::SkipLoop;
-  const SymbolicFrame& root = *t.stack.frames.front();
+  const SymbolicFrame& root = *t.stack.frames.front();  // a loop of a callee runs whole, in the call
+  if (in_loop(root)) return BreakVerdict::SkipLoop;
   for (auto& c : root.contexts)
     if (c.manager->kind != ValueKind::Context) return BreakVerdict::SkipContext;
   if (!only_with_handlers(root) || !root.handled.empty()) return BreakVerdict::SkipPlace;

@@ -3,6 +3,7 @@
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/plan/plan.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/hook_handles.h"
@@ -150,6 +151,20 @@ OPCODE(SETUP_ANNOTATIONS) {
   if (!names.find(t, key)) names.put(t, key, make_ref<DictValue>(&PyDict_Type));
 }
 
+// A method whose call breaks the graph: looking it up is plain, so that the frame is split at the call.
+namespace {
+struct ListedMethodValue final : Value {
+  ListedMethodValue(GraphBreak why, ValueRef method)
+      : Value(ValueKind::Opaque), why(std::move(why)), method(std::move(method)) {}
+  std::string print() const override { return method->print(); }
+  PyTypeObject* python_type() const override { return method->python_type(); }
+  ValueRef call(Tracer&, CallArgs) override { throw why; }
+  Reg rebuild(PlanBuilder& b) override { return b.rebuild(method); }
+  GraphBreak why;
+  ValueRef method;
+};
+}  // namespace
+
 static void push_method(SymbolicFrame& f, ValueRef v) {
   if (kNullBelowCallable) f.push(null_value());
   f.push(std::move(v));
@@ -178,11 +193,19 @@ static void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, co
   break_on_listed_method(t, owner, name);
 }
 
+static ValueRef unless_listed(Tracer& t, const ValueRef& owner, PyObject* name, ValueRef method) {
+  try {
+    break_if_listed(t, owner, name, method);
+  } catch (GraphBreak& b) {
+    return make_ref<ListedMethodValue>(std::move(b), std::move(method));
+  }
+  return method;
+}
+
 OPCODE(LOAD_ATTR) {
   ValueRef owner = t.realize(f.pop()), v = owner->get_attr(t, name_of(f, i.a));
   if (!i.b) return f.push(std::move(v));
-  break_if_listed(t, owner, name_of(f, i.a), v);
-  push_method(f, std::move(v));
+  push_method(f, unless_listed(t, owner, name_of(f, i.a), std::move(v)));
 }
 
 OPCODE(LOAD_SUPER_ATTR) {
@@ -193,8 +216,7 @@ OPCODE(LOAD_SUPER_ATTR) {
   auto super = make_ref<SuperValue>(reinterpret_cast<PyTypeObject*>(start.get()), self);
   ValueRef v = super->get_attr(t, name_of(f, i.a));
   if (!(i.b & 1)) return f.push(std::move(v));
-  break_if_listed(t, super, name_of(f, i.a), v);
-  push_method(f, std::move(v));
+  push_method(f, unless_listed(t, super, name_of(f, i.a), std::move(v)));
 }
 
 OPCODE(STORE_ATTR) {

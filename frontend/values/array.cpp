@@ -107,7 +107,10 @@ bool ArrayValue::has_attr(Tracer&, PyObject* name) {
   return type_find(python_type(), name) != nullptr;
 }
 
-void ArrayValue::set_attr(Tracer&, PyObject* name, ValueRef) { graph_break<GB0157>(print(), text_of(name)); }
+void ArrayValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  if (!v) graph_break<GB0158>(print(), "__delattr__", print_list({t.constant(PyRef::borrow(name))}), "{}");
+  graph_break<GB0157>(print(), text_of(name));
+}
 
 ValueRef ArrayValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);

@@ -309,7 +309,7 @@ ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
     return v->kind == ValueKind::Tensor || t.realize(v)->kind == ValueKind::Tensor;
   });
   if (asks) check_tensor_question(*this);
-  ValueRef answer = t.run_nested(tensor_function_frame(t, *this, std::move(args)));
+  ValueRef answer = run_tensor_function(t, *this, std::move(args));
   check_tensor_answer(*this, asks, answer);
   return answer;
 }

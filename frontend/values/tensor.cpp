@@ -312,15 +312,15 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (v.source && is_inplace_view(n))
     graph_break<GB0148>(v.source->name + "." + n, "It gives an input of the graph other sizes and strides in place.");
   auto tuple = [&] {
-    std::string s = print_list(args.positional);
-    s.front() = '(', s.back() = ')';
-    return s;
+    const std::string s = print_list(args.positional);
+    return "(" + s.substr(1, s.size() - 2) + ")";
   };
   if (n == "item") {
     t.item_break_seen = true;
     graph_break<GB0124>(v.print(), tuple(), print_keywords(args));
   }
   if (n == "backward") graph_break<GB0123>(v.print(), tuple(), print_keywords(args));
+  if (n == "is_nonzero" || n == "__bool__" || n == "equal" || n == "allclose") graph_break<GB0033>(n);
   if (n == "requires_grad_") graph_break<GB0125>(v.print());
   if (n == "resize_") graph_break<GB0126>(v.print(), tuple(), print_keywords(args));
   if (n == "resize_as_") graph_break<GB0127>(v.print(), tuple(), print_keywords(args));
@@ -371,6 +371,7 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     if (ValueRef v = captured_list(t, *this)) return v;
   if (n == "requires_grad_" && keeps_grad_flag(t, *this, args)) return ValueRef(this);
   if (n == "as_subclass") return cast_to_subclass(t, ValueRef(this), args);
+  break_on_arguments(name, args);
   breaking_method(t, *this, n, args);
   if (!source && changes_own_view(n)) return change_own_view(t, *this, n, std::move(args));
   if (registers_hook(n)) return register_hook(t, *this, name, args);
@@ -395,6 +396,9 @@ ValueRef TensorValue::call_dunder(Tracer& t, const std::string& n, CallArgs args
   if (n == "__len__" && args.size() == 0) return length_value(t);
   if (n == "__iter__" && args.size() == 0) return iter(t);
   if (n == "__index__" && args.size() == 0) graph_break<GB0218>(print());
+  if ((n == "__int__" || n == "__float__") && args.size() == 0)
+    return t.call(t.from_object(reinterpret_cast<PyObject*>(n == "__int__" ? &PyLong_Type : &PyFloat_Type), nullptr),
+                  CallArgs{{ValueRef(this)}, {}});
   if (n == "__setattr__" && args.size() == 2) {
     set_attr(t, attr_name(t.realize(args[0])).get(), t.realize(args[1]));
     return t.none();

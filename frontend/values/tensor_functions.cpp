@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/cpython/object_text.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -105,6 +106,14 @@ bool handles_arguments(const std::string& method, const CallArgs& args) {
   return !m || fits_handler(*m, args);
 }
 
+void break_on_arguments(PyObject* method, const CallArgs& args) {
+  PyObject* const found = args.size() != 0 ? own_attribute(tensor_type, method) : nullptr;
+  if (!found || Py_TYPE(found) != &PyMethodDescr_Type) return;
+  if ((reinterpret_cast<PyMethodDescrObject*>(found)->d_method->ml_flags & METH_NOARGS) == 0) return;
+  const std::string name = text_of(method);
+  graph_break<GB0112>(name, name + "() takes no arguments (" + std::to_string(args.size()) + " given)");
+}
+
 bool is_in_library(Tracer& t) {
   PyObject* const name = find_item(t.frame().globals.get(), "__name__");
   return name && PyUnicode_Check(name) && text_of(name).starts_with("minidynamo");
@@ -118,7 +127,15 @@ bool is_tensor_function(Tracer& t, const FunctionValue& f) {
   return holds_tensor_functions(f.module_name());
 }
 
-std::unique_ptr<SymbolicFrame> tensor_function_frame(Tracer& t, FunctionValue& f, CallArgs args) {
+// A TypeError on the way through the library says that an argument is wrong, unless functions of the program run there.
+static bool blames_arguments(const ExceptionValue& e, const CallArgs& args) {
+  const bool of_program = std::ranges::any_of(args.positional, [](const ValueRef& v) {
+    return v->kind == ValueKind::Function || v->kind == ValueKind::Method || v->kind == ValueKind::Object;
+  });
+  return !of_program && reinterpret_cast<PyObject*>(e.type) == PyExc_TypeError;
+}
+
+ValueRef run_tensor_function(Tracer& t, FunctionValue& f, CallArgs args) {
   const std::string name = shown_name(f);
   if (is_tensor_method(f) && !args.positional.empty()) {
     const CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
@@ -126,11 +143,11 @@ std::unique_ptr<SymbolicFrame> tensor_function_frame(Tracer& t, FunctionValue& f
       graph_break<GB0117>(args.positional[0]->print(), name, print_list(rest.positional), print_keywords(rest));
   }
   try {
-    return t.make_frame(f, std::move(args));
+    return t.run_nested(t.make_frame(f, args));
   } catch (const TracedRaise& e) {
     const auto* raised = as<ExceptionValue>(e.exception);
     const PyRef text = raised && raised->args.size() == 1 ? raised->args[0]->as_constant() : PyRef();
-    if (!text || !PyUnicode_Check(text.get())) throw;
+    if (!text || !PyUnicode_Check(text.get()) || !blames_arguments(*raised, args)) throw;
     graph_break<GB0112>(name, text_of(text.get()));
   }
 }

@@ -141,7 +141,7 @@ def d1(compile):
         return x
     return f(torch.ones(2))
 
-@case("GB0170")
+@case("GB0124")
 def d2(compile):
     @compile
     def f(x): return x + (1 if bool(x.sum() > 0) else 2)

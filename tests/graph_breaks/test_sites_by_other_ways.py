@@ -206,7 +206,7 @@ WAYS = {
     "equal of the class": ("GB0033", lambda x: (x + 1, torch.Tensor.equal(x, x)), one),
     "allclose of the class": ("GB0033", lambda x: (x + 1, torch.Tensor.allclose(x, x)), one),
     "is_nonzero": ("GB0033", lambda x: (x + 1, torch.is_nonzero(x[0])), one),
-    "is_nonzero of an element": ("GB0170", lambda x: (x + 1, x[0].is_nonzero()), one),
+    "is_nonzero of an element": ("GB0124", lambda x: (x + 1, x[0].is_nonzero()), one),
     "is_same_size": ("GB0208", lambda x: (x + 1, torch.is_same_size(x, x)), one),
 }
 
