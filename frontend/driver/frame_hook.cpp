@@ -8,6 +8,7 @@
 
 #include "frontend/cpython/dict_access.h"
 #include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/made_once.h"
 #include "frontend/driver/run_frame.h"
 #include "frontend/entries/frame_counts.h"
@@ -25,8 +26,13 @@ namespace md {
 
 namespace {
 
+bool is_module_or_class(PyObject* o) {
+  PyTypeObject* const type = PyType_Check(o) ? reinterpret_cast<PyTypeObject*>(o) : Py_TYPE(o);
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && is_library_class(type, LibraryClass::Module);
+}
+
 bool mentions_tensors(PyObject* o, int depth) {
-  if (is_tensor(o) || is_plain_array(o)) return true;
+  if (is_tensor(o) || is_plain_array(o) || is_module_or_class(o)) return true;
   if (depth == 0) return false;
   if (PyList_CheckExact(o) || PyTuple_Check(o)) {
     PyObject** items = PySequence_Fast_ITEMS(o);

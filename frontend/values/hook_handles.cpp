@@ -5,6 +5,7 @@
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
+#include "frontend/tensors/compiled_backward.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -110,6 +111,13 @@ static bool hooked_in_graph(Tracer& t, const TensorValue& tensor, const std::str
   return true;
 }
 
+// backward() is captured as well, and the graph is for an export, which has no place for the state between the two.
+static bool is_exported_with_backward() {
+  if (!autograd_compiler()) return false;
+  const PyRef exporting = checked(import_module("minidynamo._dynamo.exporting"));
+  return checked(PyObject_CallMethod(exporting.get(), "under_way", nullptr)).get() == Py_True;
+}
+
 ValueRef register_hook(Tracer& t, TensorValue& tensor, PyObject* method, CallArgs& args) {
   const std::string n = text_of(method);
   ValueRef hook = args.take_keyword("hook");
@@ -118,6 +126,7 @@ ValueRef register_hook(Tracer& t, TensorValue& tensor, PyObject* method, CallArg
   if (!tensor.type.requires_grad)
     t.raise(PyExc_RuntimeError, "cannot register a hook on a tensor that doesn't require gradient");
   if (!tensor.source) break_where_stored(t);
+  if (!tensor.source && is_exported_with_backward()) graph_break<GB0173>();
   if (!tensor.source && hooked_in_graph(t, tensor, n, t.realize(hook))) return t.none();
   if (!tensor.source) graph_break<GB0029>(tensor.print(), n);
   if (!t.graphs.outer.empty()) graph_break<GB0067>("a hook of " + tensor.source->name);

@@ -371,7 +371,6 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     if (ValueRef v = captured_list(t, *this)) return v;
   if (n == "requires_grad_" && keeps_grad_flag(t, *this, args)) return ValueRef(this);
   if (n == "as_subclass") return cast_to_subclass(t, ValueRef(this), args);
-  break_on_arguments(name, args);
   breaking_method(t, *this, n, args);
   if (!source && changes_own_view(n)) return change_own_view(t, *this, n, std::move(args));
   if (registers_hook(n)) return register_hook(t, *this, name, args);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "frontend/cpython/object_text.h"
-#include "frontend/cpython/type_dict.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -104,14 +103,6 @@ bool is_tensor_method(const FunctionValue& f) {
 bool handles_arguments(const std::string& method, const CallArgs& args) {
   const HandledMethod* const m = handled_method(method);
   return !m || fits_handler(*m, args);
-}
-
-void break_on_arguments(PyObject* method, const CallArgs& args) {
-  PyObject* const found = args.size() != 0 ? own_attribute(tensor_type, method) : nullptr;
-  if (!found || Py_TYPE(found) != &PyMethodDescr_Type) return;
-  if ((reinterpret_cast<PyMethodDescrObject*>(found)->d_method->ml_flags & METH_NOARGS) == 0) return;
-  const std::string name = text_of(method);
-  graph_break<GB0112>(name, name + "() takes no arguments (" + std::to_string(args.size()) + " given)");
 }
 
 bool is_in_library(Tracer& t) {

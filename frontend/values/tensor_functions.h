@@ -12,8 +12,6 @@ bool is_in_library(Tracer& t);
 void break_on_other_answer(const std::string& method);
 // False: the reference has a function of its own for this method of tensors, and it does not take these arguments.
 bool handles_arguments(const std::string& method, const CallArgs& args);
-// Breaks on arguments for a method of tensors that takes none.
-void break_on_arguments(PyObject* method, const CallArgs& args);
 // A function of minidynamo.nn.functional and its kin or a method of tensors, which the reference puts into its graph as
 // one call. No frame of the library is calling.
 bool is_tensor_function(Tracer& t, const FunctionValue& f);

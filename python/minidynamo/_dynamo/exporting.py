@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import inspect
+import threading
 
 from .. import _C
 from ..fx.captured import CapturedModule
@@ -10,6 +11,14 @@ from ..utils.tree_nodes import SUPPORTED_NODES
 from .exc import TorchDynamoException
 
 ExportResult = collections.namedtuple("ExportResult", "graph_module guards")
+
+
+_exports = threading.local()  # .under_way: this thread's export runs its function
+
+
+def under_way():
+    """Whether what this thread compiles is for an export."""
+    return getattr(_exports, "under_way", False)
 
 
 class _Leaf:
@@ -206,6 +215,15 @@ def _marked(bound, given, static, dynamic_shapes):
             tensors[path].__dict__.update(attributes)
 
 
+@contextlib.contextmanager
+def _going_on():
+    before, _exports.under_way = under_way(), True
+    try:
+        yield
+    finally:
+        _exports.under_way = before
+
+
 def _export(f, args, kwargs, static, dynamic_shapes):
     from ..export.capture import with_code_of_its_own
     from ..export.constraints import guards_of, path_text
@@ -218,7 +236,7 @@ def _export(f, args, kwargs, static, dynamic_shapes):
     given = dict(bound.arguments)
     bound.apply_defaults()
     capture = _Capture()
-    with _marked(bound, given, static, dynamic_shapes) as marked, recording() as record:
+    with _going_on(), _marked(bound, given, static, dynamic_shapes) as marked, recording() as record:
         dynamic = None if marked else False
         compiled = compile(with_code_of_its_own(original), backend=capture, fullgraph=True, dynamic=dynamic)
         result = compiled(*args, **kwargs)
