@@ -15,6 +15,9 @@ MODULES = [
     "conditions_from_0078",
     "conditions_from_0098",
     "conditions_from_0110",
+    "conditions_from_daily_work",
+    "conditions_from_odd_places",
+    "conditions_from_called_twice",
     "conditions_of_drawn_numbers",
     "conditions_other_ways",
 ]
