@@ -217,3 +217,20 @@ def test_users_of_nodes_are_in_step():
     graph = backend.graphs[0].graph
     for node in graph.nodes:
         assert list(node.users) == [n for n in graph.nodes if node in n.all_input_nodes]
+
+
+def test_nodes_have_an_example_of_what_they_give():
+    seen = {}
+
+    def backend(gm, inputs):
+        for node in gm.graph.nodes:
+            if "example_value" in node.meta:
+                value = node.meta["example_value"]
+                seen[node.name] = tuple(value.shape), value.dtype
+                assert node.meta.get("example_value") is value
+        return gm.forward
+
+    torch.compile(lambda x: [part.double() for part in (x + 1).split(1)], backend=backend)(torch.ones(2, 3))
+    assert seen["l_x_"] == seen["add"] == ((2, 3), torch.float32)
+    assert "split" not in seen and "output" not in seen
+    assert list(seen.values())[-1] == ((1, 3), torch.float64)

@@ -183,7 +183,7 @@ class CapturedGraph(Graph):
     def _bare_node(self, op, target, name):
         """A node as the compiler made it, at the end: its name stays, and its target may be no more than a name."""
         node = Node.__new__(Node)
-        node.__dict__.update(graph=self, name=name, op=op, target=target, type=None, users={}, meta={})
+        node.__dict__.update(graph=self, name=name, op=op, target=target, type=None, users={}, meta=_Meta(node))
         node.__dict__.update(_args=(), _kwargs={}, _input_nodes={}, _prev=node, _next=node, _erased=False)
         self._graph_namespace._rename_object(node, name)
         self._root.prepend(node)
@@ -203,6 +203,55 @@ class CapturedGraph(Graph):
     def __reduce__(self):
         plain = copy.deepcopy(self)
         return plain.__reduce_ex__(2)
+
+
+@functools.cache
+def _fakes():
+    from .._subclasses.fake_tensor import FakeTensorMode
+
+    return FakeTensorMode()
+
+
+def _fake(sizes, dtype):
+    """A tensor without elements, to look at: what a node gives."""
+    with _fakes():
+        return _C.empty([int(n) if isinstance(n, int) else 1 for n in sizes], dtype=dtype)
+
+
+class _Meta(dict):
+    """The meta of a captured node: "example_value" is made when it is asked for, as most backends do not."""
+
+    def __init__(self, node):
+        super().__init__()
+        self._node = node
+
+    def __missing__(self, key):
+        if key != "example_value" or not self._has_example():
+            raise KeyError(key)
+        self[key] = made = _fake(*dict.__getitem__(self, "tensor_meta"))
+        return made
+
+    def _has_example(self):
+        """Not for what gives several tensors: what is known is the first one."""
+        known = dict.get(self, "tensor_meta")
+        parts = [user for user in self._node.users if user.target is operator.getitem and isinstance(user.args[1], int)]
+        ranks = [len(part.meta["tensor_meta"][0]) for part in parts if "tensor_meta" in part.meta]
+        return isinstance(known, tuple) and len(known) == 2 and len(known[0]) not in ranks
+
+    def __contains__(self, key):
+        return dict.__contains__(self, key) or (key == "example_value" and self._has_example())
+
+    def get(self, key, default=None):
+        return self[key] if key in self else default
+
+    def __copy__(self):
+        return dict(self)
+
+    def __deepcopy__(self, memo):
+        return copy.deepcopy(dict(self), memo)
+
+    def __reduce__(self):
+        return dict, (dict(self),)
 
 
 def _linked(node, row, nodes):
