@@ -216,15 +216,16 @@ void expect_one_line(PyObject* callable, const std::vector<PyObject*>& overloade
 }
 
 struct HandedOn {
-  PyRef args, kwargs;  // a tuple and a dict
+  PyRef args, kwargs;  // a tuple, and a dict or nothing
 };
 HandedOn handed_on(const PassedArgs& call) {
   PyRef args = checked(PyTuple_New(call.nargs));
   for (Py_ssize_t i = 0; i < call.nargs; ++i) PyTuple_SET_ITEM(args.get(), i, Py_NewRef(call.args[i]));
-  return {std::move(args), keyword_dict(call)};
+  return {std::move(args), call.keyword_count() == 0 ? PyRef() : keyword_dict(call)};
 }
 
-// The first answer that is not NotImplemented: the mode's, then those of the classes.
+// The first answer that is not NotImplemented: the mode's, then those of the classes. Handlers get keywords if there
+// are any. A handler may be a method of instances, though it is meant to be one of the class.
 PyRef first_answer(PyObject* mode, const std::vector<PyObject*>& overloaded, PyObject* callable, const HandedOn& call) {
   const PyRef types = types_of(overloaded);
   const auto answer_of = [&](PyObject* who) {
@@ -236,9 +237,7 @@ PyRef first_answer(PyObject* mode, const std::vector<PyObject*>& overloaded, PyO
     if (PyRef answer = answer_of(mode); answer.get() != Py_NotImplemented) return answer;
   }
   for (PyObject* o : overloaded) {
-    if (PyRef answer = answer_of(reinterpret_cast<PyObject*>(Py_TYPE(o))); answer.get() != Py_NotImplemented) {
-      return answer;
-    }
+    if (PyRef answer = answer_of(o); answer.get() != Py_NotImplemented) return answer;
   }
   throw_no_answer(callable, types.get());
 }

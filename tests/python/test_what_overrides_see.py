@@ -129,3 +129,28 @@ def test_a_checkpoint_repeats_its_autocast():
         assert y.dtype is torch.bfloat16
         y.sum().backward()
         assert x.grad.tolist() == [[7.0, 11.0], [9.0, 13.0]]
+
+
+def test_keywords_come_where_there_are_some():
+    given = []
+
+    class Three(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            given.append(kwargs)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x = X.as_subclass(Three)
+    _ = x + 1, x.sum(dim=0), x[0], x.shape
+    assert given == [None, {"dim": 0}, None, None]
+
+
+def test_a_handler_that_is_a_method_of_instances():
+    class Around:
+        def __init__(self, inside):
+            self.inside = inside
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(self.inside, *args[1:], **(kwargs or {}))
+
+    assert torch.add(Around(X), 1).tolist() == [[2.0, 2.0], [2.0, 2.0]]
