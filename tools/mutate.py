@@ -46,6 +46,7 @@ UNREACHABLE = {
     "break:frontend/opcodes/names.cpp GB0113": NEWER,
     "break:frontend/opcodes/stack.cpp GB0076": NEWER,
     "break:frontend/opcodes/exceptions.cpp GB0024": NEWER,
+    "break:frontend/plan/plan.cpp GB0075": "against objects of the trace in a plan, where nothing brings one",
     "break:frontend/driver/compile_frame.cpp GB0052": "against endless restarts; a frame restarts once for each break",
 }
 

@@ -195,9 +195,6 @@ ValueRef MarkedValue::call_own(Tracer& t, CallArgs args) {
   } catch (const GraphBreak& b) {
     if (b.id != break_rows()[GB0112].id) throw;
     graph_break<GB0049>(text_attribute(real, "_name"), b.context);
-  } catch (const OpError& e) {
-    if (e.kind != ErrorKind::Type) throw;
-    graph_break<GB0049>(text_attribute(real, "_name"), std::string(e.what()));
   }
 }
 

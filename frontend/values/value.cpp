@@ -63,8 +63,8 @@ ValueRef CallArgs::take_keyword(const char* name) {
 ValueRef Value::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
 
 bool Value::has_attr(Tracer& t, PyObject* name) {
-  if (kind == ValueKind::Slice || kind == ValueKind::Super) graph_break<GB0150>(print(), text_of(name));
-  if (!python_type()) graph_break<GB0150>(print(), text_of(name));
+  const bool unknown = kind == ValueKind::Slice || kind == ValueKind::Super || !python_type();
+  if (unknown) graph_break<GB0150>(print(), text_of(name));
   try {
     get_attr(t, name);
     return true;
