@@ -339,6 +339,16 @@ def test_inner_tensors_that_share_memory(arguments):
         compiled(two(3))
 
 
+@torch.library.custom_op("dispatched::chosen", mutates_args=())
+def chosen(x: torch.Tensor) -> torch.Tensor:
+    return x[x > 0]
+
+
+@chosen.register_fake
+def _(x):
+    return x.new_empty(torch.library.get_ctx().new_dynamic_size())
+
+
 def test_codes_of_handlers_that_cannot_be_asked():
     class OfItself(Two):
         @classmethod
@@ -355,7 +365,12 @@ def test_codes_of_handlers_that_cannot_be_asked():
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
             return args[0].a + (1 if args[0].b.sum() > 3 else 2)
 
-    for cls, code in ((Refusing, "GB0087"), (Choosing, "GB0033")):
+    class Sizing(OfItself):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return chosen(args[0].a)
+
+    for cls, code in ((Refusing, "GB0087"), (Choosing, "GB0033"), (Sizing, "GB0036")):
         torch._dynamo.reset()
         with pytest.raises(torch._dynamo.exc.Unsupported) as error:
             torch.compile(lambda x: x * 2, fullgraph=True)(cls(numbers(2), numbers(2)))
