@@ -430,7 +430,7 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
   const bool on_class = as_class && PyType_IsSubtype(as_class->type(), start);
   PyTypeObject* type = on_class ? static_cast<ClassValue*>(self.get())->type() : self->python_type();
   PyObject* mro = type ? type->tp_mro : nullptr;
-  if (!mro) graph_break<GB0113>(text_of(name), std::string(type_name(start)));
+  if (!mro) unmodelled(print(), "super() of a value without a type");
   bool after = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* cls = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));

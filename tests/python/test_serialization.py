@@ -80,8 +80,9 @@ def saved(tmp_path, archive=False):
 @pytest.mark.parametrize("archive, weights_only", [(False, True), (False, False), (True, True), (True, False)])
 def test_damage_of_any_byte(tmp_path, archive, weights_only):
     path, good = saved(tmp_path, archive)
+    changes = (0x01, 0x80, 0xFF)
     for at in range(len(good)):
-        for change in (0x01, 0x80, 0xFF):
+        for change in changes if at < 200 else changes[at % 3 :][:1]:  # later ones take turns
             bad = bytearray(good)
             bad[at] ^= change
             path.write_bytes(bad)
