@@ -54,15 +54,24 @@ def managers_in_python(compile):
     return f(X())
 
 
+class Closing:
+    """Its end runs code."""
+
+    year = 1970
+
+    def __del__(self):
+        self.year = 0
+
+
 @before("GB0147_construct")
 def makes_an_object(compile):
-    return compile(lambda x: x + time.struct_time(range(9)).tm_year)(X())
+    return compile(lambda x: x + Closing().year)(X())
 
 
 @after("GB0147_construct", 1)
 def made_outside(compile):
-    moment = time.gmtime(0)
-    return compile(lambda x, year: x + year)(X(), moment.tm_year)
+    made = Closing()
+    return compile(lambda x, closing: x + closing.year)(X(), made)
 
 
 @after("GB0148", 1)

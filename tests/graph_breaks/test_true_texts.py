@@ -65,9 +65,8 @@ def under_carets(error):
     return lines[at][re.search(r"[~^]", lines[at + 1]).start() : len(lines[at + 1])]
 
 
-def contains_itself(x):
-    row = [1]
-    row.append(row)
+def text_of_a_defaultdict(x):
+    row = collections.defaultdict(int)
     return repr(row), x
 
 
@@ -151,7 +150,12 @@ def region_two_calls_deep(x):
 
 
 CASES = [
-    (contains_itself, "GB0059", "The builtin `repr` has no tracing rule for arguments of types ['list']", "repr(row)"),
+    (
+        text_of_a_defaultdict,
+        "GB0059",
+        "The builtin `repr` has no tracing rule for arguments of types ['defaultdict']",
+        "repr(row)",
+    ),
     (written, "GB0059", "The builtin `repr` has no tracing rule for arguments of types ['partial']", None),
     (name_that_is_no_string, "GB0193", "`getattr` was called with a number or kind of arguments", "getattr(held, 1)"),
     (filters, "GB0007", "`_warnings._filters_mutated` is implemented in C", "_warnings._filters_mutated()"),
