@@ -62,7 +62,6 @@ bool plain_store_on_class(Tracer& t, const Value& cls, PyObject* name, const Val
   if ((of_meta && Py_TYPE(of_meta)->tp_descr_set) || (old && Py_TYPE(old)->tp_descr_set)) return false;
   if (!t.graphs.outer.empty()) graph_break<GB0067>("the attribute " + text_of(name) + " of a class");
   t.expect_precedence(meta, name);
-  if (!stored_on_class(t, type, name)) t.expect_precedence(type, name);
   ValueRef& stored = t.effects.stored_globals[class_store_key(type, text_of(name))];
   if (!stored) let_go_of_object(own_attribute(type, name));
   stored = t.realize(v);

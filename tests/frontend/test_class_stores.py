@@ -305,6 +305,23 @@ def test_a_count_is_compiled_twice():
     assert Counter.number == 6 and counter.frame_count == 2
 
 
+def test_what_was_there_does_not_matter():
+    """A tensor or a shape is stored anew by each call: one compilation."""
+
+    class Last:
+        result = shape = None
+
+    def keep(x):
+        Last.result, Last.shape = x * 2, x.shape
+        return Last.result.reshape(Last.shape)
+
+    counter = torch._dynamo.testing.CompileCounter()
+    compiled = torch.compile(keep, backend=counter)
+    for k in range(5):
+        assert compiled(torch.full((2,), float(k))).tolist() == Last.result.tolist() == [2.0 * k] * 2
+    assert counter.frame_count == 1
+
+
 def test_what_changes_outside_is_seen(fresh_classes):
     fresh_classes()
     compiled = torch.compile(attribute, backend="eager", fullgraph=True)
