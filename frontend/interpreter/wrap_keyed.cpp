@@ -19,6 +19,14 @@ bool plain_key(PyObject* k) {
          (!PyTuple_Check(k) && is_plain(k));
 }
 
+// Of constants and classes down to the last item. Nothing is wrapped here: what is found by its place has no other.
+bool is_fixed_tuple(PyObject* k) {
+  if (!PyTuple_CheckExact(k) && !is_size_type(Py_TYPE(k))) return is_constant_object(k) || PyType_Check(k);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(k); ++i)
+    if (!is_fixed_tuple(PyTuple_GET_ITEM(k, i))) return false;
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::pair<PyRef, PyRef>> held_items(PyObject* dict) {
@@ -62,9 +70,8 @@ Ref<DictValue> wrap_hashed_items(Tracer& t, PyObject* o, SourceRef s) {
 }  // namespace
 
 ValueRef wrap_dict_items(Tracer& t, PyObject* o, SourceRef s) {
-  const auto is_hashed = [&](const auto& item) {
-    PyObject* const k = item.first.get();
-    return !plain_key(k) && !((PyTuple_CheckExact(k) || is_size_type(Py_TYPE(k))) && from_folded(t, k)->as_constant());
+  const auto is_hashed = [](const auto& item) {
+    return !plain_key(item.first.get()) && !is_fixed_tuple(item.first.get());
   };
   if (std::ranges::any_of(held_items(o), is_hashed)) return wrap_hashed_items(t, o, s);
   auto d = make_ref<DictValue>(Py_TYPE(o));
