@@ -4,6 +4,7 @@
 #include "ir/infer/expansion.h"
 #include "ir/infer/memory_formats.h"
 #include "ir/infer/unbacked.h"
+#include "ir/sizes/assumptions.h"
 #include "registry/ops/composites.h"
 
 namespace md {
@@ -17,9 +18,13 @@ Arg reshaped(const Expansion& e, const Arg& x, const SizeVec& sizes) {
 
 void need_known_layout(const TensorType& x) {
   const auto unknown = [](const SizeVec& v) { return std::ranges::any_of(v, is_unbacked); };
-  if (unknown(x.sizes) || unknown(x.strides)) {
+  if (!unknown(x.sizes) && !unknown(x.strides)) return;
+  if (!SizeAssumptions::current()) {
     throw DataDependent(DataDependent::What::Size, "whether a copy is made depends on a size known only at run time");
   }
+  // Of two elements at least the layout is what the strides say.
+  for (const Size size : x.sizes)
+    if (is_unbacked(size)) size.expr()->env->decide(SizeRelation::Ge, size, 2);
 }
 
 Arg reshaped_for_program(const Expansion& e, const SizeVec& sizes) {

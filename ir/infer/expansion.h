@@ -40,7 +40,8 @@ Arg reshaped(const Expansion& e, const Arg& x, const SizeVec& sizes);
 // The first operand reshaped, where the program may see whether that is a view. Throws DataDependent where it may or
 // may not be, by sizes known only at run time.
 Arg reshaped_for_program(const Expansion& e, const SizeVec& sizes);
-// Before a copy that the program sees: throws DataDependent if a size of `x` is known only at run time.
+// Before a copy that the program sees: throws DataDependent if a size of `x` is known only at run time, unless that
+// may be assumed.
 void need_known_layout(const TensorType& x);
 
 }  // namespace md

@@ -65,6 +65,14 @@ PROGRAMS = {
     "some and some": (lambda x: x[x > 0] * x[x > -1], lambda: T([2.5, 2.0, -1.0])),
     "some and two": (lambda x: x[x > 0] + torch.ones(2), floats),
     "some stacked": (lambda x: torch.stack([x[x > 0], x[x > 0]]), floats),
+    "losses of some": (
+        lambda x: (
+            torch.nn.functional.mse_loss(x[x > 0], x[x > 0] * 2),
+            torch.nn.functional.cross_entropy(x.expand(3, 3)[x > 0], T([0, 1, 2])[x > 0]),
+        ),
+        floats,
+    ),
+    "some transposed": (lambda x: x.expand(2, 3)[:, x > 0].T.contiguous(), floats),
     "some normalised": (lambda x: torch.softmax(x[x > 0], 0), floats),
 }
 
