@@ -19,3 +19,14 @@ def two_steps(x):
 def run(compile):
     with torch._dynamo.compiled_autograd._enable(compile):
         return torch._dynamo.export(two_steps)(torch.tensor([0.5, 1.0], requires_grad=True))
+
+
+def fix(compile):
+    def one_step(middle):
+        return middle.sin()
+
+    x = torch.tensor([0.5, 1.0], requires_grad=True)
+    middle = x + 1
+    middle.register_hook(scale)
+    compile(one_step)(middle).sum().backward()
+    return torch._dynamo.export(one_step)(middle)[0](middle), x.grad
