@@ -111,25 +111,26 @@ bool is_hole(const ValueRef& v) {
          (v->real && v->kind != ValueKind::Constant && !is_container(v));
 }
 
+constexpr const char* kAutocast = "minidynamo.amp.autocast_mode";
+
 // The call as it has to be made while the graph runs, where no region of autocast is open that the trace has entered.
 PyRef as_under_autocast(Tracer& t, PyRef apply) {
-  constexpr const char* kModes = "minidynamo.amp.autocast_mode";
-  const PyRef name = checked(PyUnicode_FromString(kModes));
+  const PyRef name = checked(PyUnicode_FromString(kAutocast));
   const PyRef loaded = PyRef::steal(PyImport_GetModule(name.get()));
   if (!loaded) {
     clear_answer();
     return apply;
   }
   const auto ask = [&](const char* question) {
-    const ValueRef callee = t.from_object(of_module(kModes, question).get(), nullptr);
+    const ValueRef callee = t.from_object(of_module(kAutocast, question).get(), nullptr);
     return t.call(callee, CallArgs{{t.constant(checked(PyUnicode_FromString("cpu")))}, {}});
   };
   const bool on = is_true_constant(ask("is_autocast_enabled"), Py_True);
   if (!on && autocast_word() == 0) return apply;
   const ValueRef dtype = ask("get_autocast_dtype");
   if (!dtype->real) return apply;
-  return checked(PyObject_CallFunction(of_module(kModes, "applied_under").get(), "OOO", apply.get(), dtype->real.get(),
-                                       on ? Py_True : Py_False));
+  return checked(PyObject_CallFunction(of_module(kAutocast, "applied_under").get(), "OOO", apply.get(),
+                                       dtype->real.get(), on ? Py_True : Py_False));
 }
 
 // While the forward of a Function is traced: which nodes stand for it.
@@ -165,9 +166,13 @@ class TracedForward {
  private:
   static constexpr const char* kRecorded = "autograd.Function whose gradients are recorded";
 
+  // A region of autocast is a mode of the trace alone: as_under_autocast() sees to it.
+  static bool is_autocast(const ValueRef& mode) {
+    return mode->python_type() == reinterpret_cast<PyTypeObject*>(of_module(kAutocast, "Region").get());
+  }
   // When the graph runs, the forward is called with tensors and nobody else is asked.
   static bool is_overridden(Tracer& t, const std::vector<ValueRef>& given) {
-    if (t.overrides.asks_modes()) return true;
+    if (t.overrides.asks_modes() && !std::ranges::all_of(t.overrides.modes, is_autocast)) return true;
     const PyRef handler = checked(PyUnicode_InternFromString("__torch_function__"));
     return t.overrides.asks_subclasses() &&
            std::ranges::any_of(asked_types(t, CallArgs{given, {}}), [&](PyTypeObject* type) {

@@ -126,8 +126,7 @@ ValueRef rule_manual_seed(Tracer& t, CallArgs& args) {
 }
 
 ValueRef rule_nullcontext(Tracer&, CallArgs& args) {
-  ValueRef given = args.take_keyword("enter_result");
-  if (given) args.positional.push_back(given);
+  if (ValueRef given = args.take_keyword("enter_result")) args.positional.push_back(given);
   PyRef cls = checked(PyObject_GetAttrString(checked(import_module("contextlib")).get(), "nullcontext"));
   return make_ref<ContextValue>(ContextKind::Null, cls, args.positional);
 }
@@ -151,9 +150,8 @@ bool copy_names(Tracer& t, FunctionValue& wrapper, const ValueRef& from) {
     const PyRef name = checked(PyUnicode_InternFromString(attribute));
     const PyRef v = PyRef::steal(PyObject_GetAttr(from->real.get(), name.get()));
     if (!v) clear_answer();
-    if (!v) continue;
-    if (!is_constant_object(v.get())) return false;
-    wrapper.set_attr(t, name.get(), t.constant(v));
+    if (v && !is_constant_object(v.get())) return false;
+    if (v) wrapper.set_attr(t, name.get(), t.constant(v));
   }
   wrapper.set_attr(t, checked(PyUnicode_InternFromString("__wrapped__")).get(), from);
   return true;

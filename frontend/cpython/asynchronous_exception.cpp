@@ -1,3 +1,4 @@
+// Reads where a traceback ends.
 #include "frontend/cpython/asynchronous_exception.h"
 
 #include <frameobject.h>

@@ -310,4 +310,16 @@ ValueRef index_value(Tracer& t, const ValueRef& raw) {
   return data_of(given);
 }
 
+ValueRef inherited_fromkeys(Tracer& t, PyObject* function, CallArgs& args) {
+  auto* const method = reinterpret_cast<PyCFunctionObject*>(function);
+  const PyRef own = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "fromkeys"));
+  if (method->m_ml != reinterpret_cast<PyCFunctionObject*>(own.get())->m_ml || !args.keywords.empty() ||
+      args.size() < 1 || args.size() > 2)
+    return {};
+  const ValueRef made = t.realize(t.call(t.from_object(method->m_self, nullptr), {}));
+  const ValueRef value = args.size() == 2 ? args[1] : t.none();
+  for (auto& key : collect(t, t.realize(args[0]))) made->set_item(t, t.realize(key), value);
+  return made;
+}
+
 }  // namespace md

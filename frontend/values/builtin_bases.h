@@ -29,5 +29,8 @@ ValueRef data_of(const ValueRef& v);
 // The int that stands for an object where a position or a number of times is wanted: its payload, or what its __index__
 // gives. Anything else itself.
 ValueRef index_value(Tracer& t, const ValueRef& v);
+// dict.fromkeys of a class below dict that inherits it: what calling the class gives, the keys put in. Null: of
+// another.
+ValueRef inherited_fromkeys(Tracer& t, PyObject* function, CallArgs& args);
 
 }  // namespace md

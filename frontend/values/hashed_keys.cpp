@@ -14,17 +14,45 @@
 namespace md {
 namespace {
 
-// Equal to nothing but itself.
+// Equal to no other stand-in; whether to a constant with its hash, the program's __eq__ says.
 struct KeyStandIn {
   PyObject_HEAD
   Py_hash_t hash;
+  Tracer* tracer;  // null: its trace is over
+  Value* key;      // that of KeyTable
 };
 
 Py_hash_t hash_of_stand_in(PyObject* self) { return reinterpret_cast<KeyStandIn*>(self)->hash; }
 
+PyTypeObject* stand_in_type();
+
+// Called by dictionaries of C in the middle of a trace: exceptions of C++ may not pass through them.
+PyObject* compare_stand_in(PyObject* self, PyObject* other, int op) {
+  const auto& key = *reinterpret_cast<KeyStandIn*>(self);
+  const bool tells = (op != Py_EQ && op != Py_NE) || self == other || Py_TYPE(other) == stand_in_type();
+  const Py_hash_t hash = tells ? -1 : PyObject_Hash(other);
+  if (!tells && hash == -1) return nullptr;
+  if (tells || hash != key.hash) Py_RETURN_NOTIMPLEMENTED;
+  if (key.tracer && is_constant_object(other)) {
+    try {
+      Tracer& t = *key.tracer;
+      const std::size_t effects = t.effects.list().size();
+      const bool equal = t.realize(t.compare(ValueRef(key.key), t.constant(other), Py_EQ))->truth(t);
+      if (t.effects.list().size() == effects) return PyBool_FromLong(equal == (op == Py_EQ));
+    } catch (const PythonError&) {
+      return nullptr;
+    } catch (...) {  // it cannot be told
+    }
+  }
+  PyErr_SetString(PyExc_TypeError, "keys of one hash, of which one compares by code of the program");
+  return nullptr;
+}
+
 PyTypeObject* stand_in_type() {
   return reinterpret_cast<PyTypeObject*>(made_once([] {
-    PyType_Slot slots[] = {{Py_tp_hash, reinterpret_cast<void*>(hash_of_stand_in)}, {0, nullptr}};
+    PyType_Slot slots[] = {{Py_tp_hash, reinterpret_cast<void*>(hash_of_stand_in)},
+                           {Py_tp_richcompare, reinterpret_cast<void*>(compare_stand_in)},
+                           {0, nullptr}};
     PyType_Spec spec{"minidynamo._C.KeyStandIn", sizeof(KeyStandIn), 0, Py_TPFLAGS_DEFAULT, slots};
     return checked(PyType_FromSpec(&spec)).release();
   }));
@@ -41,6 +69,9 @@ struct KeyTable final : Value {
     PyRef referred;  // of a weak reference: the key its object would be
   };
   std::vector<Known> known;
+  ~KeyTable() override {
+    for (const Known& k : known) reinterpret_cast<KeyStandIn*>(k.stand_in.get())->tracer = nullptr;
+  }
 };
 
 // Kept with the objects the trace has met, under a key that is none of them.
@@ -135,6 +166,8 @@ PyRef hashed_key(Tracer& t, const ValueRef& key) {
   if (t.effects.list().size() != effects || stored_parts(key) != parts) refuse();
   if (out) return out;
   out = new_stand_in(hash);
+  reinterpret_cast<KeyStandIn*>(out.get())->tracer = &t;
+  reinterpret_cast<KeyStandIn*>(out.get())->key = key.get();
   table.known.push_back({hash, key, out, {}});
   return out;
 }

@@ -1,4 +1,4 @@
-// Making slices.
+// How slices are made of values.
 #pragma once
 
 #include "frontend/report/graph_break.h"

@@ -168,8 +168,7 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
   PyObject* const name = usual.get();
   const std::string n = text_of(name);
   if (is_forbidden_in_backward(t, *this, n)) graph_break<GB0102>(print(), n);
-  if (!notes.empty())
-    if (const ValueRef* kept = note(name)) return *kept;
+  if (const ValueRef* kept = notes.empty() ? nullptr : note(name)) return *kept;
   if (t.overrides.asks_modes())
     if (ValueRef v = ask_about_attribute(t, ValueRef(this), name)) return v;
   if (ValueRef v = metadata(t, *this, n)) return v;
@@ -365,10 +364,8 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if (!(source && is_inplace_view(n)) && !handles_arguments(n, args))
     graph_break<GB0117>(print(), n, print_list(args.positional), print_keywords(args));
   if (ValueRef v = metadata_method(t, *this, n, args)) return v;
-  if (n == "item" && args.size() == 0)
-    if (ValueRef v = captured_item(t, *this)) return v;
-  if (n == "tolist" && args.size() == 0)
-    if (ValueRef v = captured_list(t, *this)) return v;
+  if (args.size() == 0 && (n == "item" || n == "tolist"))
+    if (ValueRef v = n == "item" ? captured_item(t, *this) : captured_list(t, *this)) return v;
   if (n == "requires_grad_" && keeps_grad_flag(t, *this, args)) return ValueRef(this);
   if (n == "as_subclass") return cast_to_subclass(t, ValueRef(this), args);
   breaking_method(t, *this, n, args);

@@ -168,10 +168,8 @@ def raised(a):
             a = a + 1
     except ValueError as error:
         a = a * 2 if error.args == ("one",) else a
-    try:
-        assert a.dim() == 4, "four"
-    except AssertionError as error:
-        return a, str(error)
+    assert a.dim() != 4, "four"  # one that fails ends the graph: GB0034
+    return a
 
 
 def managed(a):

@@ -4,11 +4,13 @@ import collections
 import contextlib
 import inspect
 import threading
+from types import FunctionType, MethodType
 
 from .. import _C
 from ..fx.captured import CapturedModule
 from ..utils.tree_nodes import SUPPORTED_NODES
 from .exc import TorchDynamoException
+from .marked_callables import dont_skip_tracing
 
 ExportResult = collections.namedtuple("ExportResult", "graph_module guards")
 
@@ -215,6 +217,19 @@ def _marked(bound, given, static, dynamic_shapes):
             tensors[path].__dict__.update(attributes)
 
 
+def with_code_of_its_own(function):
+    """The same function: guards of what is compiled for it are those of this trace alone."""
+    plain = getattr(function, "__func__", function)
+    if not isinstance(plain, FunctionType):
+        return function
+    copied = FunctionType(
+        plain.__code__.replace(), plain.__globals__, plain.__name__, plain.__defaults__, plain.__closure__
+    )
+    copied.__kwdefaults__, copied.__qualname__ = plain.__kwdefaults__, plain.__qualname__
+    dont_skip_tracing(copied)
+    return copied if plain is function else MethodType(copied, function.__self__)
+
+
 @contextlib.contextmanager
 def _going_on():
     before, _exports.under_way = under_way(), True
@@ -225,7 +240,6 @@ def _going_on():
 
 
 def _export(f, args, kwargs, static, dynamic_shapes):
-    from ..export.capture import with_code_of_its_own
     from ..export.constraints import guards_of, path_text
     from .eval_frame import compile
     from .recording import recording

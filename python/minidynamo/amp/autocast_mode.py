@@ -205,9 +205,9 @@ def custom_bwd(bwd=None, *, device_type):
 def applied_under(apply, dtype, enabled):
     """A call of apply() with autocast as it is said."""
 
-    def applied(*args):
+    def applied(*args, **kwargs):
         with autocast("cpu", dtype=dtype if dtype in _OF_CPU else None, enabled=enabled):
-            return apply(*args)
+            return apply(*args, **kwargs)
 
     return applied
 

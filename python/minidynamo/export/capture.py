@@ -1,11 +1,11 @@
 """One run of a module that writes down what it does to tensors."""
 
 import copy
-from types import FunctionType, MethodType, SimpleNamespace
+from types import SimpleNamespace
 
 from .. import _C
 from .._dynamo import config, exc
-from .._dynamo.exporting import _Capture, _tensors
+from .._dynamo.exporting import _Capture, _tensors, with_code_of_its_own
 from .._dynamo.marked_callables import dont_skip_tracing
 from ..utils import _pytree
 from .dims import DimHint
@@ -82,19 +82,6 @@ def captured(mod, args, kwargs, arguments, marked, strict):
                 raise error from None
     finally:
         untouched.restore()
-
-
-def with_code_of_its_own(function):
-    """The same function: guards of what is compiled for it are those of this trace alone."""
-    plain = getattr(function, "__func__", function)
-    if not isinstance(plain, FunctionType):
-        return function
-    copied = FunctionType(
-        plain.__code__.replace(), plain.__globals__, plain.__name__, plain.__defaults__, plain.__closure__
-    )
-    copied.__kwdefaults__, copied.__qualname__ = plain.__kwdefaults__, plain.__qualname__
-    dont_skip_tracing(copied)
-    return copied if plain is function else MethodType(copied, function.__self__)
 
 
 def _traced(function, args, kwargs, tensors, marked):

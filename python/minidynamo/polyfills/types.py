@@ -68,8 +68,11 @@ class reference:
     """Gives the object as long as a variable holds it; what happens to others only plain Python knows."""
 
     def __init__(self, obj, callback=None, /):
-        if callback is not None and bridge.is_made_here(obj):
-            bridge.refuse("weakref.ref", "a callback for an object that the function has made")
+        # Weak dictionaries and sets take out what is gone. What else is called back may change anything at that moment.
+        if callback is not None and (
+            bridge.is_made_here(obj) or getattr(callback, "__module__", None) not in ("weakref", "_weakrefset")
+        ):
+            bridge.refuse("weakref.ref", "a callback")
         if not bridge.takes_references(obj):
             raise TypeError(f"cannot create weak reference to '{type(obj).__name__}' object")
         if not bridge.is_made_here(obj) and not bridge.is_held(obj):
