@@ -30,7 +30,7 @@ static bool assertion_holds(Tracer& t, const SymbolicFrame& f, const Instruction
   auto* tensor = as<TensorValue>(v);
   if ((!tensor && v->kind != ValueKind::SizeTest) || !is_assertion(f, i)) return false;
   if (!tensor) return assert_sizes(t, *as<SizeTestValue>(v)), true;
-  if (i.a != kJumpTrue || !t.graphs.outer.empty()) return false;
+  if (!t.graphs.outer.empty()) return false;
   for (const Size& size : tensor->type.sizes)
     if (!size.is_const() || size != Size(1)) return false;
   require_true(t, *as<TensorValue>(truth_in_graph(t, *tensor)));

@@ -3,6 +3,7 @@ functions with attributes."""
 
 import functools
 import re
+import sys
 import threading
 
 import pytest
@@ -113,7 +114,8 @@ def attributes_are_copied(v):
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_traced_whole(function):
-    same(function, x, breaks=[])
+    by_template = function is patterns_as_keys and sys.version_info >= (3, 13)  # not traced there
+    same(function, x, breaks=None if by_template else [])
 
 
 def test_each_thread_has_its_own():
