@@ -30,7 +30,9 @@ static bool assertion_holds(Tracer& t, const SymbolicFrame& f, const Instruction
   auto* tensor = as<TensorValue>(v);
   if ((!tensor && v->kind != ValueKind::SizeTest) || !is_assertion(f, i)) return false;
   if (!tensor) return assert_sizes(t, *as<SizeTestValue>(v)), true;
-  if (!t.graphs.outer.empty()) return false;
+  // At the end of a loop's body 3.12 and later jump over the jump back to where it fails. Else it is `assert a and b`.
+  const auto& next = f.body->instructions[static_cast<std::size_t>(f.current) + 1];
+  if (!t.graphs.outer.empty() || (i.a != kJumpTrue && next.op != Opcode::JUMP)) return false;
   for (const Size& size : tensor->type.sizes)
     if (!size.is_const() || size != Size(1)) return false;
   require_true(t, *as<TensorValue>(truth_in_graph(t, *tensor)));
