@@ -101,7 +101,8 @@ def test_in_one_graph(expression):
 def test_protocols():
     """From 3.12 on its members are looked up by inspect.getattr_static(), which breaks."""
     whole = sys.version_info < (3, 12)
-    program = function("isinstance(goer, Goes), isinstance(holder, Goes), isinstance(holder, Has), isinstance(goer, Has)")
+    asked = ("goer, Goes", "holder, Goes", "holder, Has", "goer, Has")
+    program = function(", ".join(f"isinstance({pair})" for pair in asked))
     same(program, lambda: (torch.ones(2),), breaks=() if whole else None, backends=("eager",))
 
 
