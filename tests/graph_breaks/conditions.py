@@ -18,6 +18,14 @@ import minidynamo as torch
 Case = collections.namedtuple("Case", "code program settings")
 
 
+def one():
+    return torch.ones(2)
+
+
+def leaf():
+    return torch.ones(2, requires_grad=True)
+
+
 def lister(cases):
     """The decorator `case`, which adds to the list."""
 

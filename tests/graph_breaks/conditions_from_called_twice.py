@@ -4,17 +4,12 @@
 import collections
 import enum
 import minidynamo as torch
-from graph_breaks.conditions import lister
+from frontend.differential import Box
+from graph_breaks.conditions import leaf, lister, one
 
 CASES = []
 case = lister(CASES)
 nn = torch.nn
-
-def one(): return torch.ones(2)
-def leaf(): return torch.ones(2, requires_grad=True)
-
-class Box:
-    def __init__(self, **k): self.__dict__.update(k)
 
 GL = {"mode": "a"}
 

@@ -9,17 +9,12 @@ import types
 import unittest
 from collections import deque
 import minidynamo as torch
-from graph_breaks.conditions import lister
+from frontend.differential import Box
+from graph_breaks.conditions import leaf, lister, one
 
 CASES = []
 case = lister(CASES)
 nn = torch.nn
-
-def one(): return torch.ones(2)
-def leaf(): return torch.ones(2, requires_grad=True)
-
-class Box:
-    def __init__(self, **k): self.__dict__.update(k)
 
 @case("GB0088")
 def err_shape(compile):
