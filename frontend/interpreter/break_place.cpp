@@ -93,10 +93,16 @@ void break_if_forced(Tracer& t) {
                       std::string(at > 0 ? "config.break_at" : "config.break_every"));
 }
 
+static std::string module_of(const SymbolicFrame& f) {
+  PyObject* const module = find_item(f.globals.get(), "__name__");
+  return module && PyUnicode_Check(module) ? text_of(module) : std::string();
+}
+
 bool enters_module(const Tracer& t) {
-  if (t.stack.frames.size() < 2) return false;
-  PyObject* const module = find_item(t.stack.frames.front()->globals.get(), "__name__");
-  return module && PyUnicode_Check(module) && text_of(module) == "minidynamo.nn.module";
+  const auto& frames = t.stack.frames;
+  return frames.size() > 1 && module_of(*frames.front()) == "minidynamo.nn.module" &&
+         std::any_of(frames.begin() + 1, frames.end(),
+                     [](const auto& f) { return !module_of(*f).starts_with("minidynamo."); });
 }
 
 }  // namespace md

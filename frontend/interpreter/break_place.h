@@ -27,8 +27,8 @@ void break_if_forced(Tracer& t);
 // included, is code of its own that runs as plain Python. The place nearest to the break where that is possible; no
 // instruction (-1) if the trace has done nothing before it that a compiled entry could be for.
 FrameStack::RootPlace place_to_leave(const Tracer& t, const CodeBody& body);
-// The root frame is the call of a compiled module, and the break is in what it calls: as a frame of its own that breaks
-// once more, and counts then.
+// The root frame is the call of a compiled module, and the break is in code of the program that it calls: as a frame of
+// its own that breaks once more, and counts then. Frames of this package are not compiled on their own.
 bool enters_module(const Tracer& t);
 
 }  // namespace md

@@ -4,6 +4,7 @@ With fullgraph they are registered when the backward pass runs the graph again; 
 """
 
 import pytest
+from frontend.differential import codes
 
 import minidynamo as torch
 
@@ -115,3 +116,15 @@ def test_another_hook_is_another_entry():
         w = leaf()
         compiled(w, hook).backward()
         assert w.grad.tolist() == [want, want]
+
+
+@pytest.mark.parametrize("call", [lambda m: m, lambda m: lambda x: m(x) + 1], ids=["the module", "a function"])
+@pytest.mark.parametrize("hooked", ["", "1"], ids=["outer", "inner"])
+def test_backward_hooks_of_modules_are_counted(hooked, call):
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
+    seen = []
+    model.get_submodule(hooked).register_full_backward_hook(lambda module, given, got: seen.append(len(given)))
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    torch.compile(call(model), backend="eager")(leaf()).sum().backward()
+    assert seen == [1] and codes() == {"GB0083"}
