@@ -71,9 +71,12 @@ def find(name, missing):
     """What torch calls `name`, kept in the namespace from then on; `missing` if that is not one of these."""
     if name in _home_of:
         found = getattr(import_module("." + _home_of[name], __package__), name)
+    elif name.startswith("_foreach_"):
+        found = getattr(import_module(".foreach_functions", __package__), name, missing)
     elif name.endswith("Tensor") and name.removesuffix("Tensor") in TENSOR_TYPES:
         found = import_module("._tensor_types", __package__).cpu_types[name]
     else:
         return missing
-    setattr(import_module(__package__), name, found)
+    if found is not missing:
+        setattr(import_module(__package__), name, found)
     return found
