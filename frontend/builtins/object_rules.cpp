@@ -383,6 +383,23 @@ ValueRef hash_of_items(Tracer& t, const TupleValue& tuple) {
   return t.integer(sum == static_cast<Py_uhash_t>(-1) ? 1546275796 : static_cast<Py_hash_t>(sum));
 }
 
+// What frozenset.__hash__ makes of them: whatever their order.
+ValueRef hash_of_members(Tracer& t, SetValue& set) {
+  const auto shuffled = [](Py_uhash_t h) { return ((h ^ 89869747UL) ^ (h << 16)) * 3644798167UL; };
+  Py_uhash_t sum = 0;
+  for (const ValueRef& member : set.items(t)) {
+    CallArgs one{{t.realize(member)}, {}};
+    std::int64_t n;
+    const ValueRef h = rule_hash(t, one);
+    if (!h || !constant_int(h, n)) return {};
+    sum ^= shuffled(static_cast<Py_uhash_t>(n));
+  }
+  sum ^= (static_cast<Py_uhash_t>(PySet_GET_SIZE(set.members.get())) + 1) * 1927868237UL;
+  sum ^= (sum >> 11) ^ (sum >> 25);
+  sum = sum * 69069U + 907133923UL;
+  return t.integer(sum == static_cast<Py_uhash_t>(-1) ? 590923713 : static_cast<Py_hash_t>(sum));
+}
+
 ValueRef rule_hash(Tracer& t, CallArgs& args) {
   expect_args(t, "hash", args, 1, 1);
   if (auto* o = as<ObjectValue>(args[0])) {
@@ -398,6 +415,8 @@ ValueRef rule_hash(Tracer& t, CallArgs& args) {
     c = key_object(t, args[0]);  // itself, guarded
   if (auto* tuple = c ? nullptr : as<TupleValue>(args[0]); tuple && tuple->python_type() == &PyTuple_Type)
     return hash_of_items(t, *tuple);
+  if (auto* set = c ? nullptr : as<SetValue>(args[0]); set && set->frozen) return hash_of_members(t, *set);
+  if (!c && is_type_of_c(*args[0])) c = type_expression(t, args[0]);
   if (!c) return {};
   if (holds_nan(c.get())) unmodelled(args[0]->print(), "hash of a NaN");
   const Py_hash_t h = PyObject_Hash(c.get());

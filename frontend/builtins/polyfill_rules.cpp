@@ -8,6 +8,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
 
@@ -59,6 +60,11 @@ ValueRef rule_find_implementation(Tracer& t, CallArgs& args) {
 ValueRef rule_is_made_here(Tracer& t, CallArgs& args) {
   expect_args(t, "is_made_here", args, 1, 1);
   return t.boolean(!args[0]->source && !args[0]->real);
+}
+
+ValueRef rule_may_have_let_go(Tracer& t, CallArgs& args) {
+  expect_args(t, "may_have_let_go", args, 0, 0);
+  return t.boolean(may_let_go(t));
 }
 
 ValueRef rule_takes_references(Tracer& t, CallArgs& args) {
@@ -131,6 +137,7 @@ constexpr BuiltinRow kPolyfillRules[] = {
     {"minidynamo.polyfills.bridge", "refuse", rule_refuse},
     {"minidynamo.polyfills.bridge", "is_held", rule_is_held},
     {"minidynamo.polyfills.bridge", "is_made_here", rule_is_made_here},
+    {"minidynamo.polyfills.bridge", "may_have_let_go", rule_may_have_let_go},
     {"minidynamo.polyfills.bridge", "takes_references", rule_takes_references},
     {"minidynamo.polyfills.bridge", "find_implementation", rule_find_implementation},
     {"minidynamo.polyfills.bridge", "group_parts", rule_group_parts},

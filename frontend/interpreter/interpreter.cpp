@@ -265,7 +265,7 @@ void Tracer::make_generator() {
   for (const Instruction& i : body->instructions)
     for (const char* name : {"GET_AWAITABLE", "GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH"})
       if (name == std::string_view(*i.orig_name ? i.orig_name : opcode_name(i.op)))
-        not_modelled<GB0082>(std::string(name), operand_text(*body, i.orig_arg));
+        graph_break<GB0082>(std::string(name), operand_text(*body, i.orig_arg));
   const auto* code = reinterpret_cast<PyCodeObject*>(fn.code.get());
   unmodelled(fn.print(), code->co_flags & CO_COROUTINE ? "coroutine" : "asynchronous generator");
 }

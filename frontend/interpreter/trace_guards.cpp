@@ -177,7 +177,7 @@ bool may_be_changed(const ValueRef& v, const std::set<ValueKind>& changed) {
 // A dictionary whose entries are also the attributes of `v`.
 PyObject* attributes_of(const ValueRef& v) {
   if (v->kind == ValueKind::Module) return PyModule_GetDict(v->real.get());
-  return v->kind == ValueKind::Object ? md_instance_dict(v->real.get()) : nullptr;
+  return v->kind == ValueKind::Object || v->kind == ValueKind::Opaque ? md_instance_dict(v->real.get()) : nullptr;
 }
 
 // The frame's globals and those of the functions it inlined: dictionaries that are read without being values.
@@ -203,6 +203,7 @@ void Tracer::guard_distinct() {
   // Attributes may be reached as a dictionary's entries.
   for (ValueKind k : {ValueKind::Dict, ValueKind::Object, ValueKind::Null})
     if (changed.contains(k)) changed.insert({ValueKind::Dict, ValueKind::Object, ValueKind::Module});
+  if (changed.contains(ValueKind::Opaque)) changed.insert(ValueKind::Dict);
   changed.erase(ValueKind::Null);
   if (changed.empty()) return;
   const auto reached_as_dict = [&](PyObject* dict) {

@@ -11,7 +11,7 @@ static std::string instruction_operand(const SymbolicFrame& f, const Instruction
 }
 
 void no_handler(const SymbolicFrame& f, const Instruction& i) {
-  not_modelled<GB0082>(instruction_name(i), instruction_operand(f, i));
+  graph_break<GB0082>(instruction_name(i), instruction_operand(f, i));
 }
 
 void listed_instruction(const SymbolicFrame& f, const Instruction& i) {

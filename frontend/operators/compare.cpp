@@ -16,6 +16,7 @@
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
 #include "frontend/values/tensor_subclass.h"
+#include "frontend/values/type_expressions.h"
 
 namespace md {
 
@@ -58,6 +59,18 @@ ValueRef library_objects(Comparison& c) {
     c.declined[side] = library;
   }
   return {};
+}
+
+// list[int] and the like, with each other and with classes.
+ValueRef type_expressions(Comparison& c) {
+  if (!c.is_equality() || (!is_type_of_c(*c.a) && !is_type_of_c(*c.b))) return {};
+  for (const ValueRef* side : {&c.a, &c.b})  // a metaclass may compare its classes
+    if ((*side)->kind == ValueKind::Class && (*side)->python_type()->tp_richcompare != PyBaseObject_Type.tp_richcompare)
+      return {};
+  const PyRef x = type_expression(c.t, c.a), y = x ? type_expression(c.t, c.b) : PyRef();
+  const PyRef r = y ? PyRef::steal(PyObject_RichCompare(x.get(), y.get(), c.op)) : PyRef();
+  if (y && !r) c.t.raise_current();
+  return r ? from_result(c.t, r.get()) : ValueRef();
 }
 
 // Instances of classes of the program.
@@ -202,9 +215,9 @@ ValueRef ordered_sequences(Comparison& c) {
   return c.t.compare(length(*p), length(*q), c.op);
 }
 
-constexpr ComparisonRow kComparisonRows[] = {arrays,         library_objects, objects,          tensors, numbers,
-                                             sizes,          constants,       slices,           views,   sets,
-                                             opaque_objects, equality,        ordered_sequences};
+constexpr ComparisonRow kComparisonRows[] = {arrays,  library_objects, type_expressions, objects,          tensors,
+                                             numbers, sizes,           constants,        slices,           views,
+                                             sets,    opaque_objects,  equality,         ordered_sequences};
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
+#include "frontend/values/type_expressions.h"
 
 namespace md {
 
@@ -95,6 +96,7 @@ void break_on_native_text(Tracer& t, const ObjectValue& o) {
 PyRef written_object(Tracer& t, const ValueRef& v) {
   auto* set = as<SetValue>(v);
   PyRef c = v->as_constant();
+  if (!c && is_type_of_c(*v)) return type_expression(t, v);
   if (!set || !c) return c;
   (void)set->items(t);
   if (set->source && set->real && !set->changed) return set->real;

@@ -6,6 +6,7 @@
 
 #include "frontend/cpython/call_cache.h"
 #include "frontend/cpython/dict_access.h"
+#include "frontend/cpython/library_modules.h"
 #include "frontend/cpython/made_once.h"
 #include "frontend/cpython/native_type.h"
 #include "frontend/cpython/object_attr.h"
@@ -15,7 +16,10 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/enumerations.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/type_expressions.h"
 
 namespace md {
 
@@ -58,11 +62,16 @@ bool is_value(PyObject* o) {
       if (!is_value(PyTuple_GET_ITEM(o, k))) return false;
     return true;
   }
+  if (PyFrozenSet_CheckExact(o)) {
+    const PyRef members = checked(PySequence_Tuple(o));
+    return is_value(members.get());
+  }
   DType ignored;
   const bool fixed_class =
       PyType_Check(o) && !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE);
   return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
-         fixed_class || md_is_plain_pattern(o) || (as_dtype(o, ignored) && is_plain(o));
+         (is_enumeration(Py_TYPE(o)) && is_plain(o)) || fixed_class || md_is_plain_pattern(o) ||
+         (as_dtype(o, ignored) && is_plain(o));
 }
 
 // In front of the address of a value that no cache holds yet: no key of the program's is such a pair.
@@ -73,7 +82,11 @@ PyObject* new_argument_mark() {
 
 // Of a class whose objects are keys by what they are.
 bool is_key_by_identity(Tracer& t, const ValueRef& v) {
-  if (v->kind == ValueKind::Tensor) return true;
+  if (v->kind == ValueKind::Tensor || v->kind == ValueKind::Function) return true;
+  if (v->real && v->source && v->kind != ValueKind::Object && v->kind != ValueKind::Constant) {
+    const PyTypeObject* const type = Py_TYPE(v->real.get());
+    return hashes_by_identity(type) && type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  }
   if (v->kind != ValueKind::Object || as<ObjectValue>(v)->payload) return false;
   PyTypeObject* const type = v->python_type();
   for (const char* name : {"__hash__", "__eq__"}) {
@@ -97,7 +110,9 @@ struct CachedCall {
       : t(t), self(&callee), cache(callee.real.get()), args(std::move(given)) {
     const auto constant = [&](ValueRef& v) {
       v = t.realize(v);
-      if (is_key_by_identity(t, v)) return part_of_key(v);
+      if (is_key_by_identity(t, v) || is_member(v)) return part_of_key(v);
+      for (ValueKind k : {ValueKind::List, ValueKind::Dict, ValueKind::Deque})
+        if (v->kind == k) (void)key_object(t, v);  // raises, since it is not hashable
       PyRef c = v->kind == ValueKind::Size ? PyRef() : v->as_constant();
       if (!c || !is_value(c.get()))
         unmodelled(text(), "call of a cached function with an argument that is no constant");
@@ -113,6 +128,10 @@ struct CachedCall {
       checked(PyDict_SetItem(keywords.get(), args.keywords[k].first.get(), constant(args.keywords[k].second).get()));
       PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(k), PyRef(args.keywords[k].first).release());
     }
+  }
+
+  static bool is_member(const ValueRef& v) {
+    return v->real && v->source && is_enumeration(Py_TYPE(v->real.get())) && is_plain(v->real.get());
   }
 
   // Objects from outside are told by guards, and tensors that the trace makes are new in every call. A tensor from
@@ -224,7 +243,31 @@ struct CachedCall {
 
 }  // namespace
 
+// List[int] and its like: functions of types that never change, whose results nobody tells from new ones.
+static ValueRef call_typing(Tracer& t, BuiltinValue& callee, const CallArgs& args) {
+  PyObject* const function = cached_function(callee.real.get());
+  const PyRef typing = loaded_library("typing");
+  if (!typing || !PyFunction_Check(function) || PyFunction_GET_GLOBALS(function) != PyModule_GetDict(typing.get()))
+    return {};
+  const PyRef positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (std::size_t k = 0; k < args.positional.size(); ++k) {
+    PyRef of_type = type_expression(t, args.positional[k]);
+    if (!of_type) return {};
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(k), of_type.release());
+  }
+  const PyRef keywords = args.keywords.empty() ? PyRef() : checked(PyDict_New());
+  for (const auto& [name, v] : args.keywords) {
+    const PyRef of_type = type_expression(t, v);
+    if (!of_type) return {};
+    checked(PyDict_SetItem(keywords.get(), name.get(), of_type.get()));
+  }
+  const PyRef r = PyRef::steal(PyObject_Call(callee.real.get(), positional.get(), keywords.get()));
+  if (!r) t.raise_current();
+  return t.from_object(r.get(), nullptr);
+}
+
 ValueRef call_cached(Tracer& t, BuiltinValue& callee, CallArgs args) {
+  if (ValueRef type = call_typing(t, callee, args)) return type;
   CachedCall call(t, callee, std::move(args));
   if (!callee.source || !PyFunction_Check(cached_function(call.cache)))
     unmodelled(call.text(), "call of a cached function that is not the program's");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/cpython/made_once.h"
+#include "frontend/cpython/native_type.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
@@ -140,6 +141,8 @@ ValueRef ConstantValue::get_attr(Tracer& t, PyObject* name) {
     if (checked(PyObject_GetAttr(real.get(), name)).get() == v.get()) tuple->real = v;
     return tuple;
   }
+  if (PyCFunction_Check(v.get()) && type_find(Py_TYPE(real.get()), name) == v.get())
+    return t.from_object(v.get(), nullptr);  // __new__, which nothing binds
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
 }
 
@@ -148,6 +151,17 @@ static bool asks_the_time_zone(PyObject* o, const std::string& method) {
   static const char* const names[] = {"timestamp", "astimezone", "strftime",      "__format__",      "now",
                                       "today",     "utcnow",     "fromtimestamp", "utcfromtimestamp"};
   return is_library_value_type(Py_TYPE(o)) && std::ranges::find(names, method) != std::end(names);
+}
+
+// Methods that look at the characters of texts they are given and hand on no such text itself: instances of subclasses
+// of str are to them what they hold.
+static bool looks_at_characters(PyObject* self, const std::string& method) {
+  static const char* const of_text[] = {"startswith", "endswith",     "find",         "rfind",  "index",
+                                        "rindex",     "count",        "split",        "rsplit", "strip",
+                                        "lstrip",     "removeprefix", "removesuffix", "rstrip"};
+  static const char* const of_pattern[] = {"findall", "split", "sub", "subn"};
+  if (PyUnicode_CheckExact(self)) return std::ranges::find(of_text, method) != std::end(of_text);
+  return md_is_plain_pattern(self) && std::ranges::find(of_pattern, method) != std::end(of_pattern);
 }
 
 // Methods of constants run for real: their types are immutable and run no user code.
@@ -161,7 +175,11 @@ ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     for (ValueRef& part : parts) part = t.realize(part);
     args.positional[0] = make_ref<ListValue>(std::move(parts));
   }
-  for (auto& a : args.positional) a = t.realize(a);
+  const bool of_characters = looks_at_characters(real.get(), text_of(name));
+  for (auto& a : args.positional) {
+    a = t.realize(a);
+    if (of_characters && a->python_type() && PyType_IsSubtype(a->python_type(), &PyUnicode_Type)) a = data_of(a);
+  }
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   if (!all_known(t, args, positional, kwargs)) {
     if (PyObject* row = library_method(Py_TYPE(real.get()), name)) {

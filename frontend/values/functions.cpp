@@ -105,7 +105,7 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
   if (was_deleted(*this, name)) t.raise(PyExc_AttributeError, "'function' object has no attribute '" + n + "'");
   if (n == "__code__")
     return real ? t.wrap(code.get(), t.recorder.sources.child(parts, SourceKind::FuncCode)) : t.constant(code);
-  if (n == "__get__") return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  if (n == "__get__" || n == "__call__") return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (n == "__class__" && !overridable) return t.from_object(reinterpret_cast<PyObject*>(&PyFunction_Type), nullptr);
   if (!real) {
     if (ValueRef v = made_attr(t, name)) return v;
@@ -481,8 +481,6 @@ PyTypeObject* BoundAttrValue::python_type() const {
   PyObject* const found = type ? type_find(type, name.get()) : nullptr;
   return found && Py_TYPE(found) == &PyWrapperDescr_Type ? method_wrapper_type() : &PyCFunction_Type;
 }
-ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) { return self->call_method(t, name.get(), std::move(args)); }
-
 Reg BoundAttrValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   if (self->kind == ValueKind::Exception && !self->real && text_of(name.get()) == "__traceback__")

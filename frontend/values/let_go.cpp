@@ -64,4 +64,19 @@ void let_go(const SymbolicFrame& f, const ValueRef& old, int places) {
   leave(old->real.get());
 }
 
+bool may_let_go(Tracer& t) {
+  const SymbolicFrame& root = *t.stack.frames.front();
+  auto* const code = reinterpret_cast<PyCodeObject*>(root.code.get());
+  const int arguments = code->co_argcount + code->co_kwonlyargcount + bool(code->co_flags & CO_VARARGS) +
+                        bool(code->co_flags & CO_VARKEYWORDS);
+  const auto only_adds = [](const SideEffect& e) {
+    return e.kind == EffectKind::SetAdd || e.kind == EffectKind::ListAppend;
+  };
+  if (!std::ranges::all_of(t.effects.list(), only_adds)) return true;
+  return std::ranges::any_of(root.body->instructions, [&](const Instruction& i) {
+    const bool stores = i.op == Opcode::STORE_FAST || i.op == Opcode::STORE_DEREF;
+    return i.op == Opcode::DELETE_FAST || i.op == Opcode::DELETE_DEREF || (stores && i.a < arguments);
+  });
+}
+
 }  // namespace md

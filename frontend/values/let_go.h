@@ -17,5 +17,7 @@ void let_go(std::span<const ValueRef> old);
 void let_go_of_object(PyObject* old);
 // The frame no longer refers to it from one of its variables or stack items; it leaves so many of them.
 void let_go(const SymbolicFrame& f, const ValueRef& old, int places);
+// Whether the traced frame may let go of something that was there before it: of an argument, or of what objects hold.
+bool may_let_go(Tracer& t);
 
 }  // namespace md

@@ -222,6 +222,20 @@ const std::vector<ValueRef>& items_of(Value& self) {
   return self.kind == ValueKind::List ? list_of(self).items : static_cast<TupleValue&>(self).items;
 }
 
+// In the words of this Python, the value by its traced repr().
+[[noreturn]] void raise_not_in_list(Tracer& t, const ValueRef& value) {
+  const PyRef text = t.realize(t.format_value(value, 2, {}))->as_constant(), empty = checked(PyList_New(0));
+  if (!text) unmodelled(value->print(), "the text of a value that is not in a list");
+  const PyRef mark = checked(PyUnicode_FromString("0"));
+  (void)PyRef::steal(PyObject_CallMethod(empty.get(), "index", "i", 0));
+  PyObject *kind, *error, *where;
+  PyErr_Fetch(&kind, &error, &where);
+  PyErr_NormalizeException(&kind, &error, &where);
+  const PyRef held[] = {PyRef::steal(kind), PyRef::steal(error), PyRef::steal(where)};
+  const PyRef words = checked(PyObject_Str(error));
+  t.raise(PyExc_ValueError, text_of(checked(PyUnicode_Replace(words.get(), mark.get(), text.get(), 1)).get()));
+}
+
 // index(value[, start[, stop]])
 ValueRef sequence_index(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "index", args, 1, 3);
@@ -236,9 +250,11 @@ ValueRef sequence_index(Tracer& t, Value& self, CallArgs& args) {
     if (values_equal(t, items_of(self)[static_cast<std::size_t>(k)], args[0])) return t.integer(k);
   PyRef missed = args[0]->as_constant(), empty = checked(PyList_New(0));
   if (self.kind == ValueKind::Tuple) t.raise(PyExc_ValueError, "tuple.index(x): x not in tuple");
-  if (!missed) unmodelled(args[0]->print(), "the text of a value that is not in a list");
-  (void)PyRef::steal(PyObject_CallMethod(empty.get(), "index", "O", missed.get()));
-  t.raise_current();
+  if (missed) {
+    (void)PyRef::steal(PyObject_CallMethod(empty.get(), "index", "O", missed.get()));
+    t.raise_current();
+  }
+  raise_not_in_list(t, args[0]);
 }
 
 ValueRef sequence_count(Tracer& t, Value& self, CallArgs& args) {

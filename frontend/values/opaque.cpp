@@ -1,4 +1,6 @@
 // Objects that are only passed around.
+#include <algorithm>
+
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/thread_local.h"
 #include "frontend/cpython/type_dict.h"
@@ -10,6 +12,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/deferred_calls.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/type_expressions.h"
 
@@ -33,6 +36,23 @@ static bool is_special_name(const std::string& name) { return name.starts_with("
           std::string("'") + o.python_type()->tp_name + "' object has no attribute '" + text_of(name) + "'");
 }
 
+// An instance of a class in Python below one in C that keeps attributes as objects of its own classes do.
+static bool has_own_attributes(const OpaqueValue& o) {
+  PyTypeObject* const type = Py_TYPE(o.real.get());
+  return o.source && !is_c_type(type) && type->tp_getattro == PyObject_GenericGetAttr &&
+         type->tp_setattro == PyObject_GenericSetAttr;
+}
+
+// What the trace has stored under the name, or deleted; null: neither.
+static const SideEffect* last_store(const Tracer& t, const OpaqueValue& o, PyObject* name) {
+  const auto& done = t.effects.list();
+  const auto found = std::find_if(done.rbegin(), done.rend(), [&](const SideEffect& e) {
+    return (e.kind == EffectKind::AttrSet || e.kind == EffectKind::AttrDelete) && e.target.get() == &o &&
+           PyUnicode_Compare(e.name.get(), name) == 0;
+  });
+  return found == done.rend() ? nullptr : &*found;
+}
+
 // An instance of a class in Python below one in C (a stream, an exception): what it holds itself, and what its classes
 // in Python have for it. Nothing here changes it. Null: its C code would be asked.
 static ValueRef attribute_of_instance(Tracer& t, OpaqueValue& o, PyObject* name, PyObject* found) {
@@ -43,7 +63,13 @@ static ValueRef attribute_of_instance(Tracer& t, OpaqueValue& o, PyObject* name,
     return Py_TYPE(found) == &PyProperty_Type ? bind_class_attr(t, found, nullptr, self, cls) : ValueRef();
   const bool bound = found && Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found);
   if (bound && Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) return {};
+  const SideEffect* const stored = last_store(t, o, name);
+  if (stored && stored->value) return stored->value;
   SourceRef own = t.recorder.sources.child(o.source, SourceKind::InstanceDict, name);
+  if (stored) {
+    if (!found) raise_missing(t, o, name);
+    return bind_class_attr(t, found, t.on_class(type, name, o.source).source, self, cls);
+  }
   const Attr held = find_attr(o.real.get(), name);
   if (held.where == AttrWhere::Instance) {
     if (found) t.expect_precedence(type, name);
@@ -55,7 +81,41 @@ static ValueRef attribute_of_instance(Tracer& t, OpaqueValue& o, PyObject* name,
   return bind_class_attr(t, found, t.on_class(type, name, o.source).source, self, cls);
 }
 
+// By the setter of a property of the class. False: it is none, or no function.
+static bool set_property(Tracer& t, OpaqueValue& o, PyObject* found, const ValueRef& v) {
+  if (Py_TYPE(found) != &PyProperty_Type) return false;
+  const PyRef set = checked(PyObject_GetAttrString(found, v ? "fset" : "fdel"));
+  if (!PyFunction_Check(set.get())) return false;
+  CallArgs args;
+  args.positional = {ValueRef(&o)};
+  if (v) args.positional.push_back(v);
+  t.call(t.wrap(set.get(), nullptr), std::move(args));
+  return true;
+}
+
+// False: the class in C has a say.
+static bool store_on_instance(Tracer& t, OpaqueValue& o, PyObject* name, const ValueRef& v) {
+  if (!has_own_attributes(o)) return false;
+  PyTypeObject* const type = Py_TYPE(o.real.get());
+  for (const char* hook : {"__setattr__", "__delattr__"}) (void)t.on_class(type, interned(hook).get(), o.source);
+  t.expect_precedence(type, name);
+  PyObject* const found = type_find(type, name);
+  if (found && Py_TYPE(found)->tp_descr_set) return set_property(t, o, found, v);
+  if (type->tp_dictoffset == 0 && !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT)) return false;
+  const SideEffect* const before = last_store(t, o, name);
+  const Attr held = find_attr(o.real.get(), name);
+  if (!v && (before ? !before->value : held.where != AttrWhere::Instance)) return false;
+  if (!before && held.where == AttrWhere::Instance) let_go_of_object(held.value.get());
+  if (!v && !before) t.expect_present(t.recorder.sources.child(o.source, SourceKind::InstanceDict, name));
+  SideEffect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(&o)};
+  e.name = PyRef::borrow(name);
+  e.value = v;
+  t.effects.record(std::move(e));
+  return true;
+}
+
 void OpaqueValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  if (store_on_instance(t, *this, name, v)) return;
   DictValue* const local = is_special_name(text_of(name)) ? nullptr : local_attributes(t, *this);
   if (!local) return Value::set_attr(t, name, std::move(v));
   if (!v && !local->find(t, t.constant(PyRef::borrow(name)))) raise_missing(t, *this, name);

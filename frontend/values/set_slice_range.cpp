@@ -14,6 +14,7 @@
 #include "frontend/values/hashed_keys.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/size_value.h"
 
 namespace md {
@@ -368,6 +369,19 @@ static bool is_empty_tuple(const ValueRef& v) {
   return tuple && tuple->is_exact() && tuple->items.empty();
 }
 
+// What a weak reference without a callback refers to: there is one such reference to each object. Null: it is none.
+static ValueRef plain_referent(Tracer& t, const ValueRef& v) {
+  if (auto* made = as<PolyfilledValue>(v); made && made->type == &_PyWeakref_RefType) {
+    ValueRef obj, callback;
+    for (const auto& [name, part] : made->parts)
+      (text_of(name.get()) == "callback" ? callback : obj) = part ? t.realize(part) : ValueRef();
+    return callback && is_true_constant(callback, Py_None) ? obj : ValueRef();
+  }
+  if (!v->real || !PyWeakref_CheckRefExact(v->real.get())) return {};
+  auto* const w = reinterpret_cast<PyWeakReference*>(v->real.get());
+  return w->wr_callback ? ValueRef() : t.wrap(w->wr_object, nullptr);
+}
+
 bool same_object(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   ValueRef a = t.realize(ra), b = t.realize(rb);
   if (a.get() == b.get() || (is_empty_tuple(a) && is_empty_tuple(b))) return true;
@@ -378,6 +392,8 @@ bool same_object(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   if ((a->kind == ValueKind::DeferredBytes || b->kind == ValueKind::DeferredBytes) &&
       a->python_type() == b->python_type())
     unmodelled(a->print(), "identity of a value that only a run knows");  // CPython shares short ones
+  if (a->kind == ValueKind::Polyfilled || b->kind == ValueKind::Polyfilled)
+    if (const ValueRef p = plain_referent(t, a), q = p ? plain_referent(t, b) : p; q) return same_object(t, p, q);
   t.expect_identity(a, b);
   return is_one(a, b);
 }

@@ -1,6 +1,7 @@
 // Types as annotations have them, and what subscripts make of them.
 #include "frontend/values/type_expressions.h"
 
+#include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
@@ -47,10 +48,20 @@ PyRef type_expression(Tracer& t, const ValueRef& raw) {
   return v->as_constant();
 }
 
+bool is_type_of_c(const Value& v) {
+  return is_of_typing(v) && is_c_type(Py_TYPE(v.real.get())) && Py_TYPE(v.real.get())->tp_richcompare;
+}
+
 ValueRef part_of_type(Tracer& t, const ValueRef& alias, PyObject* name) {
   if (!is_of_typing(*alias)) return {};
   const std::string n = text_of(name);
-  if (n != "__args__" && n != "__origin__" && n != "__parameters__") return {};
+  if (n != "__args__" && n != "__origin__" && n != "__parameters__") {
+    // Aliases ask the class for what they do not have.
+    const bool asks_class = Py_IS_TYPE(alias->real.get(), &Py_GenericAliasType) && n != "__unpacked__" &&
+                            !type_find(&Py_GenericAliasType, name);
+    const ValueRef origin = asks_class ? part_of_type(t, alias, interned("__origin__").get()) : ValueRef();
+    return origin ? t.realize(origin)->get_attr(t, name) : ValueRef();
+  }
   const PyRef part = PyRef::steal(PyObject_GetAttr(type_expression(t, alias).get(), name));
   if (!part) t.raise_current();
   return from_folded(t, part.get());

@@ -10,6 +10,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/dict_attributes.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
@@ -82,22 +83,6 @@ void Value::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   unmodelled_method(*this, v ? "__setattr__" : "__delattr__", args);
 }
 
-// Whether the traced frame may let go of something that was there before it: of an argument, or of what objects hold.
-static bool may_let_go(Tracer& t) {
-  const SymbolicFrame& root = *t.stack.frames.front();
-  auto* const code = reinterpret_cast<PyCodeObject*>(root.code.get());
-  const int arguments = code->co_argcount + code->co_kwonlyargcount + bool(code->co_flags & CO_VARARGS) +
-                        bool(code->co_flags & CO_VARKEYWORDS);
-  const auto only_adds = [](const SideEffect& e) {
-    return e.kind == EffectKind::SetAdd || e.kind == EffectKind::ListAppend;
-  };
-  if (!std::ranges::all_of(t.effects.list(), only_adds)) return true;
-  return std::ranges::any_of(root.body->instructions, [&](const Instruction& i) {
-    const bool stores = i.op == Opcode::STORE_FAST || i.op == Opcode::STORE_DEREF;
-    return i.op == Opcode::DELETE_FAST || i.op == Opcode::DELETE_DEREF || (stores && i.a < arguments);
-  });
-}
-
 // What a weak reference from outside refers to now: found by way of it in every call to come.
 static ValueRef referent_of(Tracer& t, const Value& self) {
   PyObject* const referent = reinterpret_cast<PyWeakReference*>(self.real.get())->wr_object;
@@ -115,6 +100,11 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
     listed_break<GB0147>(print(), print_list(args.positional), print_keywords(args));
   if (type && !type->tp_call) t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not callable");
   not_modelled<GB0147>(print(), print_list(args.positional), print_keywords(args));
+}
+
+ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) {
+  if (self->kind == ValueKind::Function && text_of(name.get()) == "__call__") return t.call(self, std::move(args));
+  return self->call_method(t, name.get(), std::move(args));
 }
 
 [[noreturn]] static ValueRef no_method(const Value& self, PyObject* name, const CallArgs& args) {

@@ -82,6 +82,11 @@ def is_made_here(value):
     return False
 
 
+def may_have_let_go():
+    """Whether the compiled frame may have given up something that was there before it."""
+    return False
+
+
 def takes_references(value):
     """Whether the object can be referred to weakly."""
     return type(value).__weakrefoffset__ != 0

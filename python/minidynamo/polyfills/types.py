@@ -65,7 +65,7 @@ def _values_of(self):
 
 
 class reference:
-    """Gives the object as long as a variable holds it; what happens to others only plain Python knows."""
+    """Gives the object as long as a variable holds it, or nothing was given up; else only plain Python knows."""
 
     def __init__(self, obj, callback=None, /):
         # Weak dictionaries and sets take out what is gone. What else is called back may change anything at that moment.
@@ -75,15 +75,27 @@ class reference:
             bridge.refuse("weakref.ref", "a callback")
         if not bridge.takes_references(obj):
             raise TypeError(f"cannot create weak reference to '{type(obj).__name__}' object")
-        if not bridge.is_made_here(obj) and not bridge.is_held(obj):
-            bridge.refuse("weakref.ref", "an object that others may let go of")
         self.obj = obj
         self.callback = callback
 
     def __call__(self):
-        if not bridge.is_held(self.obj):
+        # What was there before stays as long as the frame gives up nothing of it.
+        if not bridge.is_held(self.obj) and (bridge.is_made_here(self.obj) or bridge.may_have_let_go()):
             bridge.refuse("weakref.ref", "an object that no variable holds")
         return self.obj
+
+    def __eq__(self, other):
+        if type(other) is not weakref.ref:
+            return NotImplemented
+        return self() == other()
+
+    def __ne__(self, other):
+        if type(other) is not weakref.ref:
+            return NotImplemented
+        return self() != other()
+
+    def __hash__(self):
+        return hash(self())
 
     def rebuilt(self):
         return weakref.ref, (self.obj,) if self.callback is None else (self.obj, self.callback)
