@@ -8,7 +8,12 @@
 namespace md {
 
 bool is_thread_local(PyObject* o) {
-  return is_c_type(Py_TYPE(o)) && std::string_view(Py_TYPE(o)->tp_name) == "_thread._local";
+  PyTypeObject* const type = Py_TYPE(o);
+  const PyTypeObject* base = type;
+  while (base && !is_c_type(const_cast<PyTypeObject*>(base))) base = base->tp_base;
+  // An __init__ runs again in each thread.
+  return base && std::string_view(base->tp_name) == "_thread._local" && type->tp_getattro == base->tp_getattro &&
+         type->tp_setattro == base->tp_setattro && type->tp_init == base->tp_init;
 }
 
 PyObject* thread_attributes(PyObject* o) {

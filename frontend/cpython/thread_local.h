@@ -5,7 +5,7 @@
 
 namespace md {
 
-// Of the class itself: one below it may run code of the program for a thread that is new to it.
+// Or of a class below it that runs no code of the program for a thread that is new to it.
 bool is_thread_local(PyObject* o);
 // The dictionary of the calling thread, which the thread keeps; borrowed.
 PyObject* thread_attributes(PyObject* o);

@@ -81,6 +81,16 @@ OPCODE(STORE_GLOBAL) {
   t.effects.record(std::move(e));
 }
 
+// By way of the module, if the trace has met that: an entry that held the dictionary would keep what a module leaves
+// behind. Null: it has not.
+static SourceRef place_of_globals(Tracer& t, PyObject* globals) {
+  for (const PyRef& met : t.objects.keep_alive)
+    if (PyModule_Check(met.get()) && PyModule_GetDict(met.get()) == globals)
+      if (SourceRef module = t.objects.known.at(met.get())->source)
+        return t.recorder.sources.child(module, SourceKind::Field, interned("__dict__").get());
+  return nullptr;
+}
+
 // The dictionary is given to dict.__setitem__ as it is: what it holds was not looked at.
 void store_in_module(Tracer& t, PyObject* globals, PyObject* name, ValueRef v) {
   if (t.objects.known.contains(globals))
@@ -89,6 +99,7 @@ void store_in_module(Tracer& t, PyObject* globals, PyObject* name, ValueRef v) {
   if (!stored) let_go_of_object(PyDict_GetItemWithError(globals, name));
   stored = v;
   SideEffect e{EffectKind::Call, make_ref<OpaqueValue>(PyRef::borrow(globals))};
+  e.target->source = place_of_globals(t, globals);
   e.value =
       make_ref<BuiltinValue>(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__setitem__")));
   e.items = {e.target, t.constant(name), std::move(v)};

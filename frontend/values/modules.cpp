@@ -65,7 +65,10 @@ ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
             "module '" + std::string(PyModule_GetName(real.get())) + "' has no attribute '" + text_of(name) + "'");
   PyObject* dict = PyModule_GetDict(real.get());
   t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(real.get()))));
-  if (type_find(Py_TYPE(real.get()), name)) {
+  if (PyObject* const on_class = type_find(Py_TYPE(real.get()), name)) {
+    // Found by way of the module, which may be gone from sys.modules when the code lives on.
+    if (text_of(name) == "__dict__" && on_class == type_find(&PyModule_Type, name))
+      return t.wrap(dict, t.recorder.sources.child(source, SourceKind::Field, name));
     // What the class finds is kept as it is, for as long as the code lives, or made now.
     PyObject* const own = find_item(dict, "__name__");
     PyObject* const kept =

@@ -114,6 +114,16 @@ static bool store_on_instance(Tracer& t, OpaqueValue& o, PyObject* name, const V
   return true;
 }
 
+// What the class of a threading.local has for all threads; null: nothing.
+static ValueRef attribute_of_local_class(Tracer& t, OpaqueValue& o, PyObject* name) {
+  PyTypeObject* const type = Py_TYPE(o.real.get());
+  PyObject* const found = type_find(type, name);
+  t.expect_on_class(type, name, found);
+  if (!found) return {};
+  return bind_class_attr(t, found, t.on_class(type, name, o.source).source, ValueRef(&o),
+                         t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
+}
+
 void OpaqueValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   if (store_on_instance(t, *this, name, v)) return;
   DictValue* const local = is_special_name(text_of(name)) ? nullptr : local_attributes(t, *this);
@@ -128,6 +138,7 @@ ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
     if (DictValue* local = local_attributes(t, *this)) {
       if (n == "__dict__") return ValueRef(local);
       if (ValueRef v = local->find(t, t.constant(PyRef::borrow(name)))) return v;
+      if (ValueRef v = attribute_of_local_class(t, *this, name)) return v;
       raise_missing(t, *this, name);
     }
   if (text_of(name) == "__class__" && type->tp_getattro == PyObject_GenericGetAttr &&

@@ -2,8 +2,11 @@
 
 import enum
 import functools
+import gc
 import io
 import re
+import sys
+import threading
 import types
 import typing
 import weakref
@@ -231,3 +234,55 @@ def test_a_class_that_learns_to_store():
     assert compiled(Late()) == 1
     Late.n = property(lambda self: 7, lambda self, v: None)
     assert compiled(Late()) == 7
+
+
+def passing_module():
+    made = types.ModuleType("passing")
+    sys.modules["passing"] = made  # as while it is imported
+    made.name, made.root, made.marker = "n", three, Thing()
+    return made
+
+
+def reads_the_dictionary(module):
+    return len(module.__dict__["name"])
+
+
+def stores_an_attribute(module):
+    module.other = 3
+
+
+@pytest.mark.parametrize("f", [reads_the_dictionary, stores_an_attribute], ids=lambda f: f.__name__)
+def test_compiled_code_keeps_no_namespace(f):
+    compiled = torch.compile(f, backend="eager")
+    for _ in range(2):
+        module = passing_module()
+        marker = weakref.ref(module.marker)
+        assert compiled(module) == f(module)
+        assert vars(module).get("other", 3) == 3
+        del module, sys.modules["passing"]
+        gc.collect()
+        assert marker() is None
+
+
+class Local(threading.local):
+    shared = 5
+
+
+LOCAL = Local()
+
+
+def test_what_a_thread_keeps_in_a_class_of_its_own():
+    def f(x):
+        LOCAL.runner = LOCAL.shared + 1
+        LOCAL.shared = 2
+        missing = hasattr(LOCAL, "task")
+        n = LOCAL.runner + LOCAL.shared + missing
+        del LOCAL.shared
+        return x + n + LOCAL.shared
+
+    compiled = torch.compile(f, backend="eager", fullgraph=True)
+    assert compiled(torch.ones(2)).tolist() == f(torch.ones(2)).tolist() == [14.0, 14.0]
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(compiled(torch.ones(2)).tolist()))
+    thread.start(), thread.join()
+    assert seen == [[14.0, 14.0]] and vars(LOCAL) == {"runner": 6}
