@@ -23,6 +23,7 @@ std::span<const BuiltinRow> override_rules();   // torch.overrides
 std::span<const BuiltinRow> marked_rules();     // nonstrict_trace, checkpoint, error_on_graph_break, ...
 std::span<const BuiltinRow> region_rules();     // cond, while_loop, scan, ...
 std::span<const BuiltinRow> transform_rules();  // levels of vmap and grad
+std::span<const BuiltinRow> setting_rules();    // default dtype, threads, ...
 
 inline auto builtin_families() {
   return std::array{
@@ -40,6 +41,7 @@ inline auto builtin_families() {
       marked_rules(),     //
       region_rules(),     //
       transform_rules(),  //
+      setting_rules(),    //
   };
 }
 

@@ -4,7 +4,6 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/tensors/array_view.h"
-#include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/promoted_dtype.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -77,12 +76,11 @@ PyRef library_class(const char* name) {
 }
 
 ValueRef grad_manager(Tracer& t, CallArgs& args, const char* name, bool target) {
-  // As a decorator inside traced code: nothing models wrapping a function.
-  if (args.size() == 1 && args[0]->kind == ValueKind::Function)
-    unmodelled(name, "grad mode as a decorator in traced code");
-  auto c = make_ref<ContextValue>(ContextKind::GradMode, library_class(name), args.positional);
+  const bool decorates = args.size() == 1 && args.positional.size() == 1 && args[0]->kind == ValueKind::Function;
+  auto c = make_ref<ContextValue>(ContextKind::GradMode, library_class(name),
+                                  decorates ? std::vector<ValueRef>() : args.positional);
   c->target = target;
-  (void)t;
+  if (decorates) return c->call(t, std::move(args));
   return c;
 }
 
@@ -104,25 +102,13 @@ ValueRef rule_inference_mode(Tracer& t, CallArgs& args) {
   ValueRef mode = args.take_keyword("mode");
   if (!mode && !args.positional.empty()) mode = args[0];
   if (args.size() > (args.positional.empty() ? 0u : 1u)) throw WrongArguments{};
-  if (mode && !is_true_constant(t.realize(mode), Py_True)) return {};
+  if (mode) mode = t.realize(mode);
+  const bool decorates = mode && mode->kind == ValueKind::Function;
+  const bool leaves = mode && is_true_constant(mode, Py_False);
+  if (mode && !decorates && !leaves && !is_true_constant(mode, Py_True)) return {};
   args.positional.clear();
-  return grad_manager(t, args, "inference_mode", false);
-}
-
-// The stream starts anew before the graph runs: a graph that has drawn from it, or called what may, ends here.
-ValueRef rule_manual_seed(Tracer& t, CallArgs& args) {
-  ValueRef seed = args.take_keyword("seed");
-  if (!seed && args.positional.size() == 1) seed = args[0];
-  if (!seed || args.size() > args.positional.size()) return {};
-  PyRef number = t.realize(seed)->as_constant();
-  if (!number || !PyLong_Check(number.get())) return {};
-  for (const auto& n : t.graphs.current->nodes) {
-    const OpKind kind = n->kind == NodeKind::Op ? op(n->op).kind() : OpKind::View;
-    const bool may_draw = kind == OpKind::Random || kind == OpKind::Kernel || kind == OpKind::Composite;
-    if (n->kind == NodeKind::Call || may_draw) return {};
-  }
-  t.seed = seed_argument(number.get(), "manual_seed");
-  return t.from_object(default_generator_object().get(), nullptr);
+  if (decorates || leaves) args.positional.push_back(mode);
+  return grad_manager(t, args, "inference_mode", leaves);
 }
 
 ValueRef rule_nullcontext(Tracer&, CallArgs& args) {
@@ -460,7 +446,6 @@ constexpr BuiltinRow kLibraryRules[] = {{"minidynamo._dynamo", "graph_break", ru
                                         {"minidynamo", "is_grad_enabled", rule_is_grad_enabled},
                                         {"minidynamo", "no_grad", rule_no_grad},
                                         {"minidynamo", "inference_mode", rule_inference_mode},
-                                        {"minidynamo", "manual_seed", rule_manual_seed},
                                         {"minidynamo", "enable_grad", rule_enable_grad},
                                         {"minidynamo", "set_grad_enabled", rule_set_grad_enabled},
                                         {"minidynamo", "_check", rule_check},

@@ -11,6 +11,7 @@
 #include "frontend/bytecode/split.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/driver/ambient_autocast.h"
+#include "frontend/driver/ambient_kept.h"
 #include "frontend/driver/finish_trace.h"
 #include "frontend/driver/recompile.h"
 #include "frontend/entries/frame_counts.h"
@@ -152,6 +153,12 @@ struct Compilation {
     report("log_info", {py_str("create_env")});
   }
 
+  // Settings that the program changes hold while its code is traced; a run makes the same calls.
+  TraceResult traced(Tracer& t, std::unique_ptr<SymbolicFrame> root) {
+    const AmbientKept settings;
+    return t.run(std::move(root), request.args);
+  }
+
   EntryRef run() {
     for (speculation.restarts = 0; speculation.restarts <= kMaxRestarts; ++speculation.restarts) {
       next_name_number();
@@ -167,7 +174,7 @@ struct Compilation {
         if (is_in_transform())
           graph_break<GB0149>(std::string(transform_levels().back().asks_gradients() ? "grad" : "vmap"));
         enter_autocast(t);
-        TraceResult end = t.run(root_frame(t, request, name), request.args);
+        TraceResult end = traced(t, root_frame(t, request, name));
         t.finishing = true;
         ended_at = end.end == TraceResult::End::Return ? PlacedFrames{{end.returned_at}} : placed_frames(t);
         keep_apart(t, end);

@@ -290,6 +290,20 @@ OpenContext ContextValue::reopened(int stack_index) const {
   return open;
 }
 
+// Each call of what is made of the function enters a manager of its own.
+ValueRef ContextValue::call(Tracer& t, CallArgs given) {
+  const bool switches = which == ContextKind::GradMode || which == ContextKind::Autocast;
+  const bool wraps = switches && given.keywords.empty() && given.positional.size() == 1 &&
+                     t.realize(given.positional[0])->kind == ValueKind::Function;
+  if (!wraps) return Value::call(t, std::move(given));
+  if (at_once) exit(t);  // only the calls switch
+  const PyRef module = checked(import_module("minidynamo.autograd.in_mode"));
+  const PyRef wrap = checked(PyObject_GetAttrString(module.get(), "decorated"));
+  const ValueRef manager = t.from_object(cls.get(), nullptr);
+  return t.call(t.from_object(wrap.get(), nullptr),
+                CallArgs{{given.positional[0], manager, make_ref<TupleValue>(args)}, {}});
+}
+
 ValueRef ContextValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   if (which == ContextKind::GradMode && n == "__enter__" && is_inference_mode(*this)) unmodelled_method(*this, n, args);

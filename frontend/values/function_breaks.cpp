@@ -54,12 +54,16 @@ constexpr ClosedModule kClosed[] = {
 constexpr const char* kOpenBelow[] = {
     "minidynamo.polyfills",   "minidynamo.nn",          "minidynamo.distributions", "minidynamo.optim",
     "minidynamo.linalg",      "minidynamo.utils.tree_", "minidynamo.masked",        "minidynamo._higher_order_ops",
-    "minidynamo._transforms", "minidynamo.amp.",        "minidynamo.cpu.amp"};
+    "minidynamo._transforms", "minidynamo.amp.",        "minidynamo.cpu.amp",       "minidynamo.backends"};
 constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo._limits",
                                  "minidynamo._symbolic_numbers",
                                  "minidynamo._checks",
                                  "minidynamo.autograd.function",
+                                 "minidynamo._determinism",
+                                 "minidynamo.cuda",
+                                 "minidynamo.onnx",
+                                 "minidynamo.processor_settings",
                                  "minidynamo.autograd.in_mode",
                                  "minidynamo.autograd.forward_ad",
                                  "minidynamo._tensor_methods",

@@ -21,18 +21,22 @@ std::string ModuleValue::print() const {
 }
 
 // A class of its own has a property, or another data descriptor, which is asked before what the module holds.
-bool ModuleValue::outranked(Tracer& t, PyObject* name) {
+PyObject* ModuleValue::outranking(Tracer& t, PyObject* name) {
   PyTypeObject* const type = Py_TYPE(real.get());
-  if (type == &PyModule_Type || !source) return false;
+  if (type == &PyModule_Type || !source) return nullptr;
   t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(type)));
   PyObject* const found = t.on_class(type, name).found;
-  return found && Py_TYPE(found)->tp_descr_set && found != type_find(&PyModule_Type, name);
+  return found && Py_TYPE(found)->tp_descr_set && found != type_find(&PyModule_Type, name) ? found : nullptr;
 }
 
 ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
   PyObject* dict = PyModule_GetDict(real.get());
   if (!dict) unmodelled(print(), "module that was not initialised");
-  if (outranked(t, name)) unmodelled(print() + "." + text_of(name), "data descriptor of a module's class");
+  if (PyObject* const found = outranking(t, name)) {
+    const ValueRef cls = t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
+    if (ValueRef v = python_get(t, found, ValueRef(this), cls)) return v;
+    unmodelled(print() + "." + text_of(name), "data descriptor of a module's class");
+  }
   if (ValueRef stored = t.stored_global(dict, name)) return stored;
   PyObject* found = PyDict_GetItemWithError(dict, name);
   if (!found) {
@@ -42,10 +46,23 @@ ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
   return t.lazy(found, source ? t.recorder.sources.child(source, SourceKind::Attr, name) : nullptr);
 }
 
+// A descriptor of the module's class whose __set__ is a function in Python.
+static bool set_by_descriptor(Tracer& t, PyObject* found, const ValueRef& module, const ValueRef& v) {
+  const PyRef key = checked(PyUnicode_InternFromString("__set__"));
+  PyObject* const set = type_find(Py_TYPE(found), key.get());
+  if (!set || !PyFunction_Check(set)) return false;
+  t.expect_on_class(Py_TYPE(found), key.get(), set);
+  t.call(t.wrap(set, nullptr), CallArgs{{t.from_object(found, nullptr), module, v}, {}});
+  return true;
+}
+
 void ModuleValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   PyObject* const dict = PyModule_GetDict(real.get());
   PyTypeObject* const type = Py_TYPE(real.get());
-  const bool plain = v && dict && source && type->tp_setattro == PyObject_GenericSetAttr && !outranked(t, name);
+  const bool generic = v && dict && source && type->tp_setattro == PyObject_GenericSetAttr;
+  PyObject* const over = generic ? outranking(t, name) : nullptr;
+  if (over && set_by_descriptor(t, over, ValueRef(this), v)) return;
+  const bool plain = generic && !over;
   PyObject* const found = type_find(type, name);
   if (!plain || (found && Py_TYPE(found)->tp_descr_set)) return Value::set_attr(t, name, std::move(v));
   t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(type)));

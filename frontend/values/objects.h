@@ -96,7 +96,7 @@ struct ModuleValue final : Value {
   bool has_attr(Tracer& t, PyObject* name) override;
   void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
   ValueRef missing_attr(Tracer& t, PyObject* name);
-  bool outranked(Tracer& t, PyObject* name);
+  PyObject* outranking(Tracer& t, PyObject* name);
   Reg rebuild(PlanBuilder& b) override;
 };
 
@@ -158,6 +158,7 @@ struct ContextValue final : Value {
     return PyType_Check(cls.get()) ? reinterpret_cast<PyTypeObject*>(cls.get()) : nullptr;
   }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call(Tracer& t, CallArgs args) override;  // as a decorator
   ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
   Reg rebuild(PlanBuilder& b) override;
   void enter(Tracer& t);

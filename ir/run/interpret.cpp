@@ -5,6 +5,7 @@
 #include "ir/core/error.h"
 #include "ir/gradients/tape.h"
 #include "ir/graph/callee.h"
+#include "ir/graph/kept_dtype.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/unbacked.h"
 #include "ir/run/eager.h"
@@ -103,7 +104,7 @@ class Interpreter {
     return a;
   }
 
-  Arg evaluate(const Node& n) const {
+  Arg evaluate(const Node& n) {
     switch (n.kind) {
       case NodeKind::Op:
         return call(n);
@@ -115,6 +116,7 @@ class Interpreter {
         return n.constant;
       case NodeKind::State:
         if (n.target == "_C._set_grad_enabled") set_grad_enabled(n.args.at(0).get<bool>());
+        default_dtype_.apply(n);
         return NoneArg{};
       default:
         throw InternalError("interpret: node " + n.name + " belongs to the functional dialect");
@@ -194,6 +196,7 @@ class Interpreter {
     return out;
   }
 
+  KeptDefaultDType default_dtype_;
   const Graph& graph_;
   std::span<const TensorRef> inputs_;
   UndoLog* undo_;  // may be null

@@ -13,11 +13,13 @@ def _steps(input, scale, zero_point, quant_min, quant_max):
     return _C.where(there, input, input.detach()) - input.detach() + held
 
 
+@_C._overridable
 def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
     """quantize_per_tensor() and dequantize() with integers from `quant_min` to `quant_max`."""
     return _steps(input, scale, zero_point, quant_min, quant_max).to(input.dtype)
 
 
+@_C._overridable
 def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max):
     """The same with a scale and a zero point for each slice of dimension `axis`."""
     sizes = [-1 if d == axis % input.dim() else 1 for d in range(input.dim())]

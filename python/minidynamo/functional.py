@@ -38,21 +38,25 @@ def einsum(*args):
     return _C.einsum(equation, *operands)
 
 
+@_C._overridable
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=True):
     """As nn.functional.batch_norm, with its arguments in another order."""
     return _layers.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
+@_C._overridable
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
     """As nn.functional.group_norm."""
     return _layers.group_norm(input, num_groups, weight, bias, eps)
 
 
+@_C._overridable
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     """As nn.functional.embedding, with the first two arguments exchanged."""
     return _layers.embedding(indices, weight)
 
 
+@_C._overridable
 def dropout(input, p, train):
     """As nn.functional.dropout."""
     return _layers.dropout(input, p, train)
@@ -78,6 +82,7 @@ def broadcast_sizes(*shapes):
     return sizes
 
 
+@_C._overridable
 def renorm(input, p, dim, maxnorm):
     """Parts of `input` along `dim` whose p-norm is above `maxnorm` are scaled to it; the others are as they were.
 

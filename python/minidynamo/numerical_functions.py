@@ -7,6 +7,7 @@ from . import _C
 from ._absent import absent_names as _absent_names
 
 
+@_C._overridable
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """Covariances of the rows of `input`, variables, over its columns, observations: (v, n) to (v, v), (n,) to ().
 
@@ -48,6 +49,7 @@ def _weights(count, fweights, aweights):
     return fweights * aweights
 
 
+@_C._overridable
 def corrcoef(input):
     """Pearson's correlations of the rows: cov() divided by both standard deviations, from -1 to 1."""
     if input.dim() > 2:
@@ -62,6 +64,7 @@ def corrcoef(input):
     return _C.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
 
 
+@_C._overridable
 def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
     """Integrals of `y` along `dim` up to each place but the first, by the trapezoidal rule: one element fewer.
 
@@ -80,6 +83,7 @@ def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
     return (sums * x.diff(dim=dim) / 2).cumsum(dim)
 
 
+@_C._overridable
 def combinations(input, r=2, with_replacement=False):
     """All choices of `r` elements of a vector in their order, as rows: as itertools makes them."""
     if input.dim() != 1:
@@ -93,6 +97,7 @@ def combinations(input, r=2, with_replacement=False):
     return input[_C.tensor(rows, dtype=_C.int64)] if rows else input.new_empty((0, r))
 
 
+@_C._overridable
 def vander(x, N=None, *, increasing=False):
     """Rows of `N` powers of the elements of a vector, as many as it has by default; descending unless `increasing`."""
     if x.dim() != 1:
@@ -101,6 +106,7 @@ def vander(x, N=None, *, increasing=False):
     return x.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
 
 
+@_C._overridable
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Bool tensor of the sizes of `elements`: whether each is among test_elements (or is not, with `invert`).
 
@@ -121,6 +127,7 @@ def _among(elements, among):
     return ordered[places] == elements
 
 
+@_C._overridable
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """Derivatives along each of `dim` (all by default) by central differences, at the ends by the difference inwards.
 

@@ -34,8 +34,9 @@ _len_torch_function_stack = _C._len_torch_function_stack
 _push_on_torch_function_stack = _C._push_on_torch_function_stack
 _pop_torch_function_stack = _C._pop_torch_function_stack
 
-# Functions of these modules can be overridden, unless they are about no tensor.
-_SPACES = ("", "functional", "nn.functional", "Tensor", "linalg", "fft", "special")
+# Functions of these modules can be overridden, unless they are about no tensor. One that several have goes by its
+# name in the last of them.
+_SPACES = ("special", "", "functional", "nn.functional", "nn.init", "Tensor", "linalg", "fft")
 # Names of the first module whose functions ask nobody: they answer about the library, or make what has no arguments.
 _IGNORED = """
     typename is_tensor is_storage set_default_tensor_type set_default_device get_default_device set_rng_state
@@ -190,7 +191,7 @@ def _space(name):
 
 def _functions_of(space, name):
     ignored = _IGNORED if name == "" else _IGNORED_METHODS if name == "Tensor" else ()
-    for attribute in dir(space):
+    for attribute in sorted({*dir(space), *getattr(space, "__all__", ())}):
         if attribute in ignored or (name != "Tensor" and attribute.startswith("_")):
             continue
         try:
@@ -221,7 +222,7 @@ def _tables():
         for attribute, function in _functions_of(space, name):
             overridable.setdefault(space, []).append(function)
             getter = name == "Tensor" and builtins.type(function).__name__ == "method-wrapper"
-            names.setdefault(function, f"{shown}.{attribute}" + (".__get__" if getter else ""))
+            names[function] = f"{shown}.{attribute}" + (".__get__" if getter else "")
     return overridable, names
 
 
@@ -244,6 +245,10 @@ def get_testing_overrides():
 
 def resolve_name(f):
     """The name under which programs reach an overridable function, "torch.Tensor.add"; None for other objects."""
+    name = getattr(f, "__name__", None)
+    for space in reversed(_SPACES) if isinstance(name, str) else ():
+        if getattr(_space(space), name, None) is f:  # loads what is loaded on demand
+            return f"torch.{space}.{name}" if space else f"torch.{name}"
     try:
         return _tables()[1].get(f)
     except TypeError:  # not hashable

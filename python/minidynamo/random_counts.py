@@ -27,6 +27,7 @@ def _check(name, *tensors):
             raise RuntimeError(f"{name}(): rates and numbers are floating-point tensors, not {tensor.dtype}")
 
 
+@_C._overridable
 def poisson(input, generator=None):
     """For each rate a draw of its Poisson distribution, of the same dtype. Raises RuntimeError for negative rates."""
     _check("poisson", input)
@@ -39,6 +40,7 @@ def poisson(input, generator=None):
     return _drawn(lambda: _draws.poisson(input), generator)
 
 
+@_C._overridable
 def binomial(count, prob, generator=None):
     """For each pair the number of successes in `count` trials that succeed with probability `prob`."""
     _check("binomial", count, prob)

@@ -25,6 +25,7 @@ def is_neg(input):
     return False
 
 
+@_C._overridable
 def adjoint(input):
     """The last two dimensions exchanged, the elements conjugate: a view of a tensor that is not complex."""
     return input.mH

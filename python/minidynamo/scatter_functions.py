@@ -1,5 +1,6 @@
 """Copies of a tensor with a part of it replaced or reduced: torch.slice_scatter and its kin. Gradients flow to both."""
 
+from . import _C
 from ._absent import absent_names as _absent_names
 
 
@@ -13,6 +14,7 @@ def _fill(part, src):
     part.copy_(src)
 
 
+@_C._overridable
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """`input` with src in the place of input[start:end:step] along `dim`. RuntimeError for other sizes of src."""
     if step < 1:
@@ -22,6 +24,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     return out
 
 
+@_C._overridable
 def select_scatter(input, src, dim, index):
     """`input` with src in the place of input.select(dim, index)."""
     out = input.clone()
@@ -29,6 +32,7 @@ def select_scatter(input, src, dim, index):
     return out
 
 
+@_C._overridable
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """`input` with src in the place of input.diagonal(offset, dim1, dim2)."""
     out = input.clone()
@@ -36,6 +40,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     return out
 
 
+@_C._overridable
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """Row index[i] of `input` along `dim` combined with row i of source: by "prod", "mean", "amax" or "amin".
 

@@ -4,6 +4,7 @@ from . import _C
 from ._absent import absent_names as _absent_names
 
 
+@_C._overridable
 def split_with_sizes(input, split_sizes, dim=0):
     """Views of these many elements each along `dim`. RuntimeError if they are not all of it."""
     if sum(split_sizes) != input.shape[dim]:
@@ -14,11 +15,13 @@ def split_with_sizes(input, split_sizes, dim=0):
     return input.split(list(split_sizes), dim)
 
 
+@_C._overridable
 def narrow_copy(input, dim, start, length):
     """input.narrow(dim, start, length) with memory of its own."""
     return input.narrow(dim, start, length).clone()
 
 
+@_C._overridable
 def is_inference(input):
     """Whether the tensor was made in inference mode."""
     return input.is_inference()
@@ -34,6 +37,7 @@ def empty_permuted(
     return made.permute([list(physical_layout).index(d) for d in range(len(size))]).requires_grad_(requires_grad)
 
 
+@_C._overridable
 def constant_pad_nd(input, pad, value=0):
     """As nn.functional.pad, with a constant: pairs of widths from the last dimension on, negative ones cut off."""
     from .nn.functional import pad as padded
@@ -53,6 +57,7 @@ def sum_to_size(self, *size):
     return summed.reshape(size) if leading else summed
 
 
+@_C._overridable
 def unravel_index(indices, shape):
     """The coordinates of places in a tensor of `shape` that is read row by row: one tensor for each dimension.
 
@@ -79,21 +84,25 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None, r
     return _C.full((), s, dtype=dtype or _C.get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
+@_C._overridable
 def is_signed(input):
     """Whether the dtype has negative numbers."""
     return input.dtype.is_signed
 
 
+@_C._overridable
 def is_nonzero(input):
     """Whether the only element is not 0. RuntimeError for none and for several."""
     return bool(input)
 
 
+@_C._overridable
 def is_same_size(input, other):
     """Whether the sizes are equal."""
     return input.shape == other.shape
 
 
+@_C._overridable
 def get_device(input):
     """-1: the CPU has no index."""
     return input.get_device()

@@ -7,6 +7,7 @@ globals().update(_C._namespaces["special"])
 __all__ = sorted([*_C._namespaces["special"], "polygamma"])
 
 
+@_C._overridable
 def polygamma(n, input, *, out=None):
     """The n-th derivative of digamma at the elements of `input`. RuntimeError for n < 0."""
     if not isinstance(n, int):

@@ -35,6 +35,7 @@ def _padded(input, by, mode):
     return _C.complex(_padded(input.real, by, mode), _padded(input.imag, by, mode))
 
 
+@_C._overridable
 def stft(
     input,
     n_fft,
@@ -87,6 +88,7 @@ def _added_up(parts, hop_length):
     return total.index_add(1, at.reshape(-1), parts.reshape(batch, count * places))
 
 
+@_C._overridable
 def istft(
     input,
     n_fft,

@@ -12,6 +12,7 @@
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/handled_input.h"
+#include "ir/graph/kept_dtype.h"
 #include "ir/graph/mutation.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/complex_calls.h"
@@ -65,6 +66,7 @@ class Functionalizer final : public OpCaller {
         meaning_[&n] = argument(n.args.at(0)).get<ListArg>().items.at(static_cast<std::size_t>(n.index));
         return;
       case NodeKind::State:
+        if (n.target == kSetDefaultDType) throw NotFunctional("the default dtype changes within it");
         if (notes_ && n.target == "_C._set_grad_enabled") set_grad_enabled(n.args.at(0).get<bool>());
         return;
       case NodeKind::Output:

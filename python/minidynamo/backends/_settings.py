@@ -44,7 +44,7 @@ class Setting:
         self.name, self.key = name, "_setting_" + name
 
     def __get__(self, holder, owner=None):
-        return self if holder is None else vars(holder).get(self.key, self.default)
+        return self if holder is None else getattr(holder, self.key, self.default)
 
     def __set__(self, holder, value):
         if self.check is None:
@@ -55,7 +55,7 @@ class Setting:
                 "use flags() as a context manager"
             )
         self.check(value, self.name)
-        vars(holder)[self.key] = value
+        setattr(holder, self.key, value)
 
 
 def is_bool(value, name):
@@ -103,4 +103,5 @@ def hold_settings(module, **settings):
     kind = type("SettingsModule", (types.ModuleType,), settings)
     for name, setting in settings.items():
         setting.__set_name__(kind, name)
+        setattr(sys.modules[module], setting.key, setting.default)  # a module's own __getattr__ is not to be asked
     sys.modules[module].__class__ = kind

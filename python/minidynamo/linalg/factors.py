@@ -52,6 +52,7 @@ def lu(A, *, pivot=True):
 
 
 @takes_out
+@_C._overridable
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     """(P, L, U) of what lu_factor() gives; without elements what is not to be unpacked."""
     if unpack_pivots and LU_pivots.dtype is not _C.int32:
@@ -149,6 +150,7 @@ def householder_product(A, tau):
 
 
 @takes_out
+@_C._overridable
 def ormqr(input, tau, other, left=True, transpose=False):
     """Q @ other, Q.mH if `transpose`, or other @ Q if not `left`, for the square Q of geqrf()."""
     need_matrices("ormqr", input, "input")
@@ -161,6 +163,7 @@ def ormqr(input, tau, other, left=True, transpose=False):
 
 
 @takes_out
+@_C._overridable
 def geqrf(input):
     """(a, tau): R above and Householder's vectors below the diagonal of one matrix, and their factors."""
     need_matrices("geqrf", input, "input")

@@ -55,6 +55,7 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 
+@_C._overridable
 def lobpcg(
     A,
     k=None,

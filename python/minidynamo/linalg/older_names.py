@@ -14,17 +14,20 @@ _Singular = result_type("svd", "U S V")
 _LuWithInfo = result_type("_lu_with_info", "LU pivots info")
 
 
+@_C._overridable
 def det(input):
     """linalg.det()."""
     return matrices.det(input)
 
 
 @takes_out
+@_C._overridable
 def slogdet(input):
     """linalg.slogdet()."""
     return _SignAndLog(*matrices.slogdet(input))
 
 
+@_C._overridable
 def logdet(input):
     """The logarithms of determinants: NaN of negative ones, -inf of 0; complex ones of complex matrices."""
     need_square("logdet", input)
@@ -35,33 +38,39 @@ def logdet(input):
 
 
 @takes_out
+@_C._overridable
 def inverse(input):
     """linalg.inv()."""
     return matrices.inv(input)
 
 
+@_C._overridable
 def pinverse(input, rcond=1e-15):
     """linalg.pinv(), singular values not above rcond times the largest counting as 0."""
     return matrices.pinv(input, rtol=rcond)
 
 
+@_C._overridable
 def matrix_exp(input):
     """linalg.matrix_exp()."""
     return matrices.matrix_exp(input)
 
 
+@_C._overridable
 def matrix_power(input, n, *, out=None):
     """linalg.matrix_power()."""
     return matrices.matrix_power(input, n, out=out)
 
 
 @takes_out
+@_C._overridable
 def cholesky(input, upper=False):
     """linalg.cholesky()."""
     return matrices.cholesky(input, upper=upper)
 
 
 @takes_out
+@_C._overridable
 def cholesky_solve(input, L, upper=False):
     """X with (L @ L.mH) @ X = input, or (L.mH @ L) @ X = input if `upper`."""
     inner = matrices.solve_triangular(L.mH if upper else L, input, upper=False)
@@ -69,6 +78,7 @@ def cholesky_solve(input, L, upper=False):
 
 
 @takes_out
+@_C._overridable
 def cholesky_inverse(L, upper=False):
     """The inverse of L @ L.mH, or of L.mH @ L if `upper`."""
     need_square("cholesky_inverse", L)
@@ -76,6 +86,7 @@ def cholesky_inverse(L, upper=False):
 
 
 @takes_out
+@_C._overridable
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     """(solution, A) of A @ X = b, or A.mT @ X = b if `transpose`; linalg.solve_triangular() gives X alone."""
     matrix = A.mT if transpose else A
@@ -84,12 +95,14 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
 
 
 @takes_out
+@_C._overridable
 def qr(input, some=True):
     """linalg.qr(), complete if not `some`."""
     return _Orthogonal(*spectra.qr(input, "reduced" if some else "complete"))
 
 
 @takes_out
+@_C._overridable
 def svd(input, some=True, compute_uv=True):
     """(U, S, V) with input = U @ diag(S) @ V.mH; both square unless `some`, and 0 and square unless
     `compute_uv`."""
@@ -100,6 +113,7 @@ def svd(input, some=True, compute_uv=True):
     return _Singular(u, s, vh.mH)
 
 
+@_C._overridable
 def orgqr(input, tau, *, out=None):
     """linalg.householder_product()."""
     return factors.householder_product(input, tau, out=out)
@@ -115,6 +129,7 @@ def lu(A, pivot=True, get_infos=False, out=None):
     return _LuWithInfo(*found) if get_infos else tuple(found)
 
 
+@_C._overridable
 def lu_solve(b, LU_data, LU_pivots, *, out=None):
     """linalg.lu_solve() with b in front."""
     return factors.lu_solve(LU_data, LU_pivots, b, out=out)

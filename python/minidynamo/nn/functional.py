@@ -70,8 +70,16 @@ __all__ = sorted({*_ops, *_INPLACE, *_HOMES, *(f.__name__ for f in _FROM_FILES)}
 __all__ += ["native_channel_shuffle", "relu", "sigmoid", "softmin", "tanh"]
 
 native_channel_shuffle = _ops["channel_shuffle"]
-sigmoid = _C.sigmoid
-tanh = _C.tanh
+
+
+def sigmoid(input):
+    """1 / (1 + exp(-x))."""
+    return input.sigmoid()
+
+
+def tanh(input):
+    """The hyperbolic tangent."""
+    return input.tanh()
 
 
 def _written(op, input, *args):

@@ -48,20 +48,28 @@ def _fan(tensor, mode):
     return _fans(tensor)[mode == "fan_out"]
 
 
+def _uniform(tensor, a, b, generator):
+    with no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def _normal(tensor, mean, std, generator):
+    with no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Numbers spread evenly over [a, b)."""
     if _C._has_torch_function_unary(tensor):
         return _asked(uniform_, tensor, a=a, b=b, generator=generator)
-    with no_grad():
-        return tensor.uniform_(a, b, generator=generator)
+    return _uniform(tensor, a, b, generator)
 
 
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Normal numbers."""
     if _C._has_torch_function_unary(tensor):
         return _asked(normal_, tensor, mean=mean, std=std, generator=generator)
-    with no_grad():
-        return tensor.normal_(mean, std, generator=generator)
+    return _normal(tensor, mean, std, generator)
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
@@ -92,12 +100,14 @@ def constant_(tensor, val):
 
 def ones_(tensor):
     """1 everywhere."""
-    return constant_(tensor, 1.0)
+    with no_grad():
+        return tensor.fill_(1.0)
 
 
 def zeros_(tensor):
     """0 everywhere."""
-    return constant_(tensor, 0.0)
+    with no_grad():
+        return tensor.zero_()
 
 
 def eye_(tensor):
@@ -128,12 +138,12 @@ def dirac_(tensor, groups=1):
 def xavier_uniform_(tensor, gain=1.0, generator=None):
     """Even in +-gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010, equation 16)."""
     bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
-    return uniform_(tensor, -bound, bound, generator)
+    return _uniform(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor, gain=1.0, generator=None):
     """Normal of deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
+    return _normal(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
 def _is_empty(tensor):
@@ -156,7 +166,7 @@ def kaiming_normal_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu", gen
     """Normal of deviation gain / sqrt(fan) (He et al. 2015); `a` is the slope of a leaky_relu."""
     if _is_empty(tensor):
         return tensor
-    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
+    return _normal(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
 
 
 def _orthonormal(columns):

@@ -67,7 +67,6 @@ def interpolate(
     return resampled(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
 
 
-@_C._overridable
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """As interpolate."""
     return interpolate(input, size, scale_factor, mode, align_corners)

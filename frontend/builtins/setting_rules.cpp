@@ -1,0 +1,107 @@
+// Settings of the process and the thread: set while tracing, for what is traced after, and set again by each run.
+#include "frontend/builtins/families.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/tensors/generator_object.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/refusals.h"
+#include "frontend/values/rules.h"
+#include "ir/graph/kept_dtype.h"
+
+namespace md {
+
+namespace {
+
+// What it sets is put back at the end of the trace (frontend/driver/ambient_kept.h).
+template <const char* const& name>
+ValueRef rule_setter(Tracer& t, CallArgs& args) {
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!all_constant(args, positional, kwargs)) return {};
+  const PyRef setter = checked(PyObject_GetAttrString(checked(import_module("minidynamo._C")).get(), name));
+  const PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
+  for (std::size_t i = 0; i < positional.size(); ++i)
+    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), PyRef(positional[i]).release());
+  if (!PyRef::steal(PyObject_Call(setter.get(), given.get(), kwargs.get()))) t.raise_current();
+  SideEffect e{EffectKind::Call, {}};
+  e.value = make_ref<BuiltinValue>(setter);
+  e.items = args.positional;
+  if (!args.keywords.empty()) {
+    PyRef names = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+    for (std::size_t i = 0; i < args.keywords.size(); ++i) {
+      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), PyRef(args.keywords[i].first).release());
+      e.items.push_back(args.keywords[i].second);
+    }
+    e.name = names;
+  }
+  t.effects.record(std::move(e));
+  if (std::string_view(name) == kSetDefaultDType) {
+    Node n{NodeKind::State};
+    n.target = n.name = name;
+    n.args = {Arg(default_dtype())};
+    t.graphs.current->append(std::move(n));
+  }
+  return t.none();
+}
+
+constexpr const char* kSetDevice = "set_default_device";
+constexpr const char* kSetThreads = "set_num_threads";
+constexpr const char* kSetFill = "_set_deterministic_fill";
+
+// What is asked of the process, as the reference has it: a call whose result no graph can hold.
+template <const char* const& type, const char* const& name>
+ValueRef rule_question(Tracer&, CallArgs&) {
+  listed_break<GB0208>(std::string(type), std::string("call_function"), std::string(name));
+}
+
+constexpr const char* kInt = "int";
+constexpr const char* kDevice = "device";
+constexpr const char* kNumThreads = "get_num_threads";
+constexpr const char* kSeed = "initial_seed";
+constexpr const char* kPlace = "get_default_device";
+
+// The stream starts anew before the graph runs: a graph that has drawn from it, or called what may, ends here.
+ValueRef rule_manual_seed(Tracer& t, CallArgs& args) {
+  ValueRef seed = args.take_keyword("seed");
+  if (!seed && args.positional.size() == 1) seed = args[0];
+  if (!seed || args.size() > args.positional.size()) return {};
+  PyRef number = t.realize(seed)->as_constant();
+  if (!number || !PyLong_Check(number.get())) return {};
+  for (const auto& n : t.graphs.current->nodes) {
+    const OpKind kind = n->kind == NodeKind::Op ? op(n->op).kind() : OpKind::View;
+    const bool may_draw = kind == OpKind::Random || kind == OpKind::Kernel || kind == OpKind::Composite;
+    if (n->kind == NodeKind::Call || may_draw) return {};
+  }
+  t.seed = seed_argument(number.get(), "manual_seed");
+  return t.from_object(default_generator_object().get(), nullptr);
+}
+
+// The grad mode from here on, without a manager.
+ValueRef rule_switch_grad(Tracer& t, CallArgs& args) {
+  expect_args(t, "_set_grad_enabled", args, 1, 1);
+  const PyRef on = args[0]->as_constant();
+  if (!on) return {};
+  t.grad_enabled = args[0]->truth(t);
+  t.emit_grad_switch(t.grad_enabled);
+  return t.none();
+}
+
+constexpr BuiltinRow kSettingRules[] = {
+    {"minidynamo", "set_default_dtype", rule_setter<kSetDefaultDType>},
+    {"minidynamo", "set_default_device", rule_setter<kSetDevice>},
+    {"minidynamo", "set_num_threads", rule_setter<kSetThreads>},
+    {"minidynamo._C", "_set_deterministic_fill", rule_setter<kSetFill>},
+    {"minidynamo", "manual_seed", rule_manual_seed},
+    {"minidynamo._C", "_set_grad_enabled", rule_switch_grad},
+    {"minidynamo", "get_num_threads", rule_question<kInt, kNumThreads>},
+    {"minidynamo", "initial_seed", rule_question<kInt, kSeed>},
+    {"minidynamo", "get_default_device", rule_question<kDevice, kPlace>},
+};
+
+}  // namespace
+
+std::span<const BuiltinRow> setting_rules() { return kSettingRules; }
+
+}  // namespace md
