@@ -27,6 +27,13 @@ FURTHER = """
     row_stack arcsin arccos arctan index_put_ _index_put_impl masked_fill fill split_with_sizes unsafe_split_with_sizes
     new_zeros new_ones new_full new_empty empty_like zeros_like full_like rand_like randn_like linalg_vector_norm
     max_pool2d_with_indices _adaptive_avg_pool2d upsample_nearest2d upsample_bilinear2d avg_pool2d is_pinned
+    slice_scatter select_scatter diagonal_scatter index_reduce isin poisson renorm cholesky_solve is_same_size polygamma
+    grid_sampler_2d grid_sampler_3d affine_grid_generator multi_margin_loss _trilinear _pdist_forward
+    adaptive_max_pool2d adaptive_max_pool3d diagonal_copy __lshift__ __rshift__
+    t_ unsqueeze_ squeeze_ transpose_ swapaxes_
+    log_sigmoid_forward _prelu_kernel nll_loss2d_forward soft_margin_loss _cdist_forward linalg_cross
+    reflection_pad3d replication_pad3d upsample_nearest1d upsample_nearest3d upsample_linear1d upsample_bicubic2d
+    upsample_trilinear3d
     resolve_conj resolve_neg _conj allclose _fft_c2c _fft_r2c _fft_c2r view_as_real view_as_complex complex polar
 """.split()
 

@@ -40,21 +40,28 @@ struct Unrecorded {
   bool before;
 };
 
-PyRef asked(const char* function, PyObject* name, bool inplace, PyObject* args) {
+PyRef answer_of(const char* function, PyObject* name, bool inplace, PyObject* args) {
   const PyRef module = checked(import_module("minidynamo._aten.dispatch"));
   const PyRef answer = checked(PyObject_GetAttrString(module.get(), function));
-  const Unrecorded plain;
-  const Disarmed below;  // what a handler does below the record of gradients is no program to be compiled by itself
+  const Disarmed below;  // what a handler does is no program to be compiled by itself
   return checked(PyObject_CallFunctionObjArgs(answer.get(), name, inplace ? Py_True : Py_False, args, nullptr));
 }
 
-std::optional<Arg> answer_of_handlers(const Op& op, std::span<const Arg> bound, bool inplace) {
+PyRef asked(const char* function, PyObject* name, bool inplace, PyObject* args) {
+  const Unrecorded plain;
+  return answer_of(function, name, inplace, args);
+}
+
+std::optional<Arg> answer_of_handlers(const Op& op, std::span<const Arg> bound, Asking how) {
   const HeldLock lock;
   PyRef args = checked(PyTuple_New(static_cast<Py_ssize_t>(bound.size())));
   for (std::size_t i = 0; i < bound.size(); ++i)
     PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), from_arg(bound[i]).release());
   const PyRef name = checked(PyUnicode_FromString(std::string(op.name()).c_str()));
-  const PyRef answer = asked("answer", name.get(), inplace, args.get());
+  const bool inplace = how == Asking::Write;
+  const PyRef answer = how == Asking::Recorded ? answer_of("answer_recorded", name.get(), false, args.get())
+                       : how == Asking::Saved  ? asked("answer_saved", name.get(), false, args.get())
+                                               : asked("answer", name.get(), inplace, args.get());
   if (answer.get() == Py_NotImplemented) return std::nullopt;
   if (inplace) return bound[0];
   return to_arg(answer.get());
@@ -234,6 +241,25 @@ PyRef handled_answer(const char* name, std::initializer_list<Arg> args) {
   Py_ssize_t i = 0;
   for (const Arg& a : args) PyTuple_SET_ITEM(given.get(), i++, from_arg(a).release());
   return asked("answer_named", checked(PyUnicode_FromString(name)).get(), false, given.get());
+}
+
+PyRef whole_answer(PyObject* function, const PassedArgs& call) {
+  if (!in_transform()) return {};
+  std::vector<Arg> tensors;
+  for (Py_ssize_t i = 0; i < call.nargs + call.keyword_count(); ++i)
+    if (is_tensor(call.args[i])) tensors.emplace_back(TensorRef(tensor_impl(call.args[i])));
+  if (!is_for_handlers(tensors)) return {};
+  const PyRef args = checked(PyTuple_New(call.nargs));
+  for (Py_ssize_t i = 0; i < call.nargs; ++i) PyTuple_SET_ITEM(args.get(), i, Py_NewRef(call.args[i]));
+  const PyRef kwargs = checked(PyDict_New());
+  for (Py_ssize_t i = 0; i < call.keyword_count(); ++i)
+    if (PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(call.kwnames, i), call.args[call.nargs + i]) < 0)
+      throw PythonError{};
+  const PyRef module = checked(import_module("minidynamo._aten.composites"));
+  const PyRef answer = checked(PyObject_GetAttrString(module.get(), "answer"));
+  const Disarmed below;
+  PyRef made = checked(PyObject_CallFunctionObjArgs(answer.get(), function, args.get(), kwargs.get(), nullptr));
+  return made.get() == Py_NotImplemented ? PyRef() : made;
 }
 
 PyRef lifted(PyRef tensor) {

@@ -21,6 +21,9 @@ bool has_finalizer(PyTypeObject* type);
 // What the handlers answer to an operator of torch's that is no op of the table; null: none is asked.
 PyRef handled_answer(const char* name, std::initializer_list<Arg> args);
 
+// What stands for the call of a function in Python where handlers are asked: calls of torch's operators; null: its own.
+PyRef whole_answer(PyObject* function, const PassedArgs& call);
+
 // What modes make of a tensor that comes from values outside of all: torch.tensor(...).
 PyRef lifted(PyRef tensor);
 

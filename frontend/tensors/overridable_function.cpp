@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "frontend/tensors/function_modes.h"
+#include "frontend/tensors/handlers.h"
 #include "frontend/tensors/subclass.h"
 
 namespace md {
@@ -28,9 +29,11 @@ PyObject* call_overridable(PyObject* o, PyObject* const* args, std::size_t nargs
   const Py_ssize_t n = call.nargs + call.keyword_count();
   bool asks = function_modes.load(std::memory_order_relaxed) != 0;
   for (Py_ssize_t i = 0; i < n && !asks; ++i) asks = !is_tensor_exact(args[i]) && overrides_torch_function(args[i]);
-  if (!asks) return PyObject_Vectorcall(self_of(o)->function, args, nargsf, kwnames);
+  if (!asks && !in_transform()) return PyObject_Vectorcall(self_of(o)->function, args, nargsf, kwnames);
   return guarded([&]() -> PyObject* {
-    if (PyRef answer = try_torch_function(o, call)) return answer.release();
+    if (PyRef answer = asks ? try_torch_function(o, call) : PyRef()) return answer.release();
+    if (PyRef answer = whole_answer(o, call)) return asks ? keep_subclass(answer, call).release() : answer.release();
+    if (!asks) return PyObject_Vectorcall(self_of(o)->function, args, nargsf, kwnames);
     const PyRef result = checked(PyObject_Vectorcall(self_of(o)->function, args, nargsf, kwnames));
     return keep_subclass(result, call).release();
   });

@@ -314,7 +314,11 @@ void show_as_call(const Op& op, std::span<const Arg> bound, const Arg& result, s
 // The parts of a composite record themselves, unless it has a derivative of its own.
 Arg compute_recorded(const Op& op, std::span<const Arg> bound) {
   const bool composite = op.kind() == OpKind::Composite;
-  if (opens_complex(op, bound) || (composite && !has_gradient(op))) {
+  const bool by_parts = opens_complex(op, bound) || (composite && !has_gradient(op));
+  const bool asked = in_transform() && is_for_handlers(bound);
+  if (asked && by_parts)
+    if (std::optional<Arg> answer = answered_recorded(op, bound)) return std::move(*answer);
+  if (by_parts) {
     const std::uint64_t first = next_order();
     Arg result = opened(op, bound);
     show_as_call(op, bound, result, first);
@@ -327,6 +331,7 @@ Arg compute_recorded(const Op& op, std::span<const Arg> bound) {
   } else {
     result = compute(op, bound);
   }
+  if (asked) show_saved(op, result);
   if (composite) require_grad(result);
   if (op.kind() != OpKind::Create && op.kind() != OpKind::Random) record_call(op, eager_caller(), bound, result);
   return result;

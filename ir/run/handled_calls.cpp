@@ -41,7 +41,7 @@ std::vector<TensorType> types_by_rule(const Op& op, std::span<const Arg> bound) 
 
 void note_result(const Op& op, std::span<const Arg> bound, const TensorRef& made, const TensorType* type) {
   if (is_among(bound, made)) return;
-  if (type && is_floating(made->dtype) && !made->requires_grad) made->set_grad_state(type->grad_state());
+  if (type && is_differentiable(made->dtype) && !made->requires_grad) made->set_grad_state(type->grad_state());
   if (op.kind() != OpKind::View || op.id == id::Detach) return;
   const TensorRef& of = bound[0].get<TensorRef>();
   made->base = of->base ? of->base : of;
@@ -62,7 +62,7 @@ bool is_for_handlers(std::span<const Arg> bound) {
 }
 
 std::optional<Arg> answered_call(const Op& op, std::span<const Arg> bound) {
-  std::optional<Arg> answer = answer_call(op, bound, false);
+  std::optional<Arg> answer = answer_call(op, bound, Asking::Call);
   if (!answer) {
     if (op.kind() != OpKind::Composite && holds_handled(bound)) refuse(op);
     return answer;
@@ -77,11 +77,20 @@ std::optional<Arg> answered_call(const Op& op, std::span<const Arg> bound) {
   return answer;
 }
 
+std::optional<Arg> answered_recorded(const Op& op, std::span<const Arg> bound) {
+  return answer_call(op, bound, Asking::Recorded);
+}
+
+void show_saved(const Op& op, const Arg& result) {
+  const auto* l = result.get_if<ListArg>();
+  (void)answer_call(op, l ? std::span<const Arg>(l->items) : std::span<const Arg>(&result, 1), Asking::Saved);
+}
+
 bool answered_write(const Op& op, std::span<const Arg> bound) {
-  if (answer_call(op, bound, true)) return true;
+  if (answer_call(op, bound, Asking::Write)) return true;
   if (!holds_handled(bound.first(1))) return false;
   const Arg copied[] = {bound[0], call_op(op, bound)};
-  if (op.id == id::Copy || !answer_call(md::op(id::Copy), std::span<const Arg>(copied), true)) refuse(op);
+  if (op.id == id::Copy || !answer_call(md::op(id::Copy), std::span<const Arg>(copied), Asking::Write)) refuse(op);
   return true;
 }
 

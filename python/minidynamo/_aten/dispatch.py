@@ -4,7 +4,7 @@ import functools
 import json
 
 from .. import _C, _ops
-from . import modes
+from . import derivatives, modes
 from .schema import is_known, overload_names, schema_of
 from .translations import TRANSLATIONS, Call
 
@@ -28,8 +28,42 @@ def answer(name, inplace, args):
         return NotImplemented
     if not isinstance(call, Call):
         return call.value  # made of other calls, which have been asked about
-    found = _chosen(call.base + "_" if inplace and not call.base.endswith("_") else call.base, call.given)
+    found = chosen(call.base + "_" if inplace and not call.base.endswith("_") else call.base, call.given)
     return NotImplemented if found is None else ask(*found)
+
+
+def answer_recorded(name, inplace, args):
+    """The same above the record of gradients, which the answer is part of; NotImplemented also for views: their parts
+    record what shows what."""
+    if derivatives.opens():
+        return NotImplemented
+    base, names = _own_ops()[name]
+    translate = TRANSLATIONS.get(name) or TRANSLATIONS.get(base)
+    given = dict(zip(names, args))
+    call = translate(given, inplace) if translate else Call(base, given)
+    if call is None:
+        return NotImplemented
+    if not isinstance(call, Call):
+        return call.value
+    found = chosen(call.base, call.given)
+    if found is None or any(r.alias_info is not None for r in found[0]._schema.returns):
+        return NotImplemented
+    return derivatives.recorded(*found)
+
+
+def answer_saved(name, inplace, results):
+    """Shows what an op has given as its derivative keeps it."""
+    base, _ = _own_ops()[name]
+    base = _SHOWN_AS.get(base, base)
+    overload = {"pow": "Tensor_Tensor", "pow_number": "Scalar"}.get(name, "default")
+    if base in derivatives.READS_RESULT or f"{base}.{overload}" in derivatives.READS_RESULT:
+        for result in results:
+            if isinstance(result, _C.Tensor) and (result.is_floating_point() or result.is_complex()):
+                ask(_ops.aten_overload("detach", "default"), (result,), {})
+    return NotImplemented
+
+
+_SHOWN_AS = {"softmax": "_softmax", "log_softmax": "_log_softmax", "norm": "linalg_vector_norm"}
 
 
 def answer_named(base, inplace, args):
@@ -37,7 +71,7 @@ def answer_named(base, inplace, args):
     return ask(_ops.aten_overload(base, "default"), args, {})
 
 
-def _chosen(base, given):
+def chosen(base, given):
     """(overload, args, kwargs) of the first overload of `base` that takes the arguments."""
     if not is_known(base):
         return None
@@ -129,6 +163,15 @@ def _is_default(value, argument):
     if isinstance(value, (list, tuple)) and any(isinstance(item, _C.Tensor) for item in value):
         return False
     return value == argument.default_value
+
+
+def shown_without_defaults(schema, args):
+    """Positional arguments without the last ones that are as their defaults say."""
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    args = list(args)
+    while args and positional[len(args) - 1].has_default_value() and _is_default(args[-1], positional[len(args) - 1]):
+        args.pop()
+    return tuple(args)
 
 
 def _as_shown(schema, placed):

@@ -35,11 +35,15 @@ def _index(x, indices):
 
 
 def _index_put(x, indices, values, accumulate=False):
-    return x.clone().index_put_(_all_or(indices), values, accumulate)
+    return _index_put_(x.clone(), indices, values, accumulate)
 
 
 def _index_put_(x, indices, values, accumulate=False):
-    return x.index_put_(_all_or(indices), values, accumulate)
+    if not any(i is None for i in indices):
+        return x.index_put_(tuple(indices), values, accumulate)
+    places = _C.arange(x.numel()).view(x.shape)[_all_or(indices)]
+    flat = x.reshape(-1).index_put((places.reshape(-1),), values.expand(places.shape).reshape(-1), accumulate)
+    return x.copy_(flat.view(x.shape))
 
 
 def _view(x, shape):
@@ -80,6 +84,116 @@ def _layer_norm(x, shape, weight, bias, eps):
     over = list(range(x.dim() - len(shape), x.dim()))
     rest = _C.rsqrt(x.var(over, correction=0, keepdim=True) + eps)
     return functional.layer_norm(x, shape, weight, bias, eps), x.mean(over, keepdim=True), rest
+
+
+def _functional():
+    from ..nn import functional
+
+    return functional
+
+
+def _group_norm(x, weight, bias, n, channels, rest, groups, eps):
+    made = _functional().group_norm(x, groups, weight, bias, eps)
+    parts = x.reshape([n, groups, -1])
+    return made, parts.mean(2), _C.rsqrt(parts.var(2, correction=0) + eps)
+
+
+def _batch_norm(x, weight, bias, mean, var, training, momentum, eps):
+    made = _functional().batch_norm(x, mean, var, weight, bias, training, momentum, eps)
+    if not training:
+        nothing = x.new_empty([0])
+        return made, nothing, nothing.clone()
+    over = [d for d in range(x.dim()) if d != 1]
+    return made, x.mean(over), _C.rsqrt(x.var(over, correction=0) + eps)
+
+
+_WORDS = ("none", "mean", "sum")
+
+
+def _loss(name, *further):
+    """The function of nn.functional, which takes the reduction as a word."""
+
+    def compute(x, target, reduction=1, *rest):
+        named = dict(zip(further, rest))
+        return getattr(_functional(), name)(x, target, reduction=_WORDS[reduction], **named)
+
+    return compute
+
+
+def _binary_cross_entropy(x, target, weight=None, reduction=1):
+    return _functional().binary_cross_entropy(x, target, weight, reduction=_WORDS[reduction])
+
+
+def _binary_cross_entropy_with_logits(x, target, weight=None, pos_weight=None, reduction=1):
+    with_logits = _functional().binary_cross_entropy_with_logits
+    return with_logits(x, target, weight, reduction=_WORDS[reduction], pos_weight=pos_weight)
+
+
+def _nll_loss(x, target, weight, reduction, ignore_index):
+    made = _functional().nll_loss(x, target, weight, ignore_index=ignore_index, reduction=_WORDS[reduction])
+    counted = target != ignore_index
+    total = counted.to(x.dtype) if weight is None else weight[_C.where(counted, target, 0)] * counted
+    return made, total.sum() if reduction else x.new_zeros([])
+
+
+def _embedding(weight, ids, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    at = None if padding_idx < 0 else padding_idx
+    return _functional().embedding(ids, weight, at, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+
+
+def _padded(mode):
+    return lambda x, sizes: _functional().pad(x, list(sizes), mode)
+
+
+def _resampled(mode):
+    def compute(x, sizes, *further):
+        corners = None if mode == "nearest" else further[0]
+        factors = [f for f in further[0 if mode == "nearest" else 1 :] if f is not None]
+        if factors:
+            return _functional().interpolate(x, scale_factor=factors, mode=mode, align_corners=corners)
+        return _functional().interpolate(x, list(sizes), mode=mode, align_corners=corners)
+
+    return compute
+
+
+def _attention(q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
+    made = _functional().scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, scale)
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if is_causal:
+        scores = scores.masked_fill(_C.ones(scores.shape[-2:], dtype=_C.bool).tril().logical_not(), -math.inf)
+    return made, (scores if attn_mask is None else scores + attn_mask).logsumexp(-1)
+
+
+def _elu(x, alpha=1, scale=1, input_scale=1):
+    return _C.where(x > 0, x * scale, _C.expm1(x * input_scale) * (alpha * scale))
+
+
+def _largest_in_windows(spread):
+    return lambda x, size: getattr(_functional(), f"adaptive_max_pool{spread}d")(x, list(size), return_indices=True)
+
+
+def _sampled(x, grid, mode, padding, corners):
+    modes, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    return _functional().grid_sample(x, grid, modes[mode], paddings[padding], corners)
+
+
+def _multi_margin_loss(x, target, p=1, margin=1, weight=None, reduction=1):
+    return _functional().multi_margin_loss(x, target, p, margin, weight, reduction=_WORDS[reduction])
+
+
+def _trilinear(a, weight, b, *expand):
+    """Of `bilinear`: the only one that torch makes."""
+    return _C.einsum("ni,oij,nj->no", a, weight, b)
+
+
+def _polygamma(n, x):
+    from ..special import polygamma
+
+    return polygamma(n, x)
+
+
+def _cdist(x1, x2, p, compute_mode):
+    return _C.cdist(x1, x2, p)
 
 
 def _threshold_backward(grad, x, threshold):
@@ -146,6 +260,48 @@ IMPLEMENTATIONS = {
     "convolution": _convolution,
     "linalg_vector_norm": _vector_norm,
     "native_layer_norm": _layer_norm,
+    "native_group_norm": _group_norm,
+    "native_batch_norm": _batch_norm,
+    "mse_loss": _loss("mse_loss"),
+    "smooth_l1_loss": _loss("smooth_l1_loss", "beta"),
+    "huber_loss": _loss("huber_loss", "delta"),
+    "soft_margin_loss": _loss("soft_margin_loss"),
+    "binary_cross_entropy": _binary_cross_entropy,
+    "binary_cross_entropy_with_logits": _binary_cross_entropy_with_logits,
+    "nll_loss_forward": _nll_loss,
+    "nll_loss2d_forward": _nll_loss,
+    "embedding": _embedding,
+    "reflection_pad1d": _padded("reflect"),
+    "reflection_pad2d": _padded("reflect"),
+    "reflection_pad3d": _padded("reflect"),
+    "replication_pad1d": _padded("replicate"),
+    "replication_pad2d": _padded("replicate"),
+    "replication_pad3d": _padded("replicate"),
+    "upsample_nearest1d": _resampled("nearest"),
+    "upsample_nearest2d": _resampled("nearest"),
+    "upsample_nearest3d": _resampled("nearest"),
+    "upsample_linear1d": _resampled("linear"),
+    "upsample_bilinear2d": _resampled("bilinear"),
+    "upsample_bicubic2d": _resampled("bicubic"),
+    "upsample_trilinear3d": _resampled("trilinear"),
+    "_scaled_dot_product_flash_attention_for_cpu": _attention,
+    "log_sigmoid_forward": lambda x: (_C._op_function("logsigmoid")(x), x.new_empty([0])),
+    "_prelu_kernel": lambda x, weight: _C.where(x > 0, x, weight * x),
+    "elu": _elu,
+    "polygamma": _polygamma,
+    "diagonal_copy": lambda x, offset=0, dim1=0, dim2=1: x.diagonal(offset, dim1, dim2).clone(),
+    "__lshift__": _C.bitwise_left_shift,
+    "__rshift__": _C.bitwise_right_shift,
+    "adaptive_max_pool2d": _largest_in_windows(2),
+    "adaptive_max_pool3d": _largest_in_windows(3),
+    "grid_sampler_2d": _sampled,
+    "grid_sampler_3d": _sampled,
+    "affine_grid_generator": lambda theta, size, corners: _functional().affine_grid(theta, list(size), corners),
+    "multi_margin_loss": _multi_margin_loss,
+    "_trilinear": _trilinear,
+    "_pdist_forward": lambda x, p=2: _functional().pdist(x, p),
+    "split_with_sizes": lambda x, sizes, dim=0: x.split(list(sizes), dim),
+    "_cdist_forward": _cdist,
     "_adaptive_avg_pool2d": _pooled(2),
     "_adaptive_avg_pool3d": _pooled(3),
     "threshold_backward": _threshold_backward,

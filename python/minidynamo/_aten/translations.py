@@ -5,7 +5,8 @@ import math
 from dataclasses import dataclass
 
 from .. import _C, _ops
-from . import modes
+from .._limits import finfo
+from . import derivatives, modes
 
 _END = 2**63 - 1
 
@@ -182,6 +183,8 @@ def _write_view(given, inplace):
 
 
 def _where(given, inplace):
+    if "self" not in given:  # asks for the places
+        return None
     tensors = [v for v in (given["self"], given["other"]) if isinstance(v, _C.Tensor)]
 
     def tensor(value):
@@ -229,7 +232,8 @@ def _avg_pool(given, inplace):
     if spread == 1:
         x, *sizes = (given[name] for name in ("self", "kernel_size", "stride", "padding"))
         front = [[first, *size] for first, size in zip((1, 1, 0), sizes)]
-        made = _named("avg_pool2d", x.unsqueeze(-2), *front, given["ceil_mode"], given["count_include_pad"])
+        rest = given["ceil_mode"], given["count_include_pad"], given["divisor_override"]
+        made = _named("avg_pool2d", x.unsqueeze(-2), *front, *(rest if rest[2] else rest[:2]))
         return Done(made.squeeze(-2))
     return Call(f"avg_pool{spread}d", given)
 
@@ -243,13 +247,137 @@ def _adaptive_avg_pool(given, inplace):
 
 def _isfinite(given, inplace):
     x = given["self"]
-    return Done((x == x) * (x.abs() != math.inf))
+    finite = x.abs() != math.inf
+    return Done((x == x) * finite)
+
+
+def _isclose(given, inplace):
+    """As torch puts it together, for operands of one dtype."""
+    a, b, nan = given["self"], given["other"], given["equal_nan"]
+    if not isinstance(b, _C.Tensor) or not a.is_floating_point() or a.dtype != b.dtype:
+        return None
+    close = a == b
+    if nan:
+        return None
+    allowed = derivatives.call("mul", b, given["rtol"], overload="Scalar").abs()
+    allowed = derivatives.call("add", allowed, given["atol"], overload="Scalar")
+    apart = (a - b).abs()
+    near = _isfinite({"self": apart}, False).value.bitwise_and_(apart <= allowed)
+    return Done(close.bitwise_or_(near))
+
+
+def _shift(base):
+    """The operators `<<` and `>>` with a number on the right."""
+
+    def translate(given, inplace):
+        if isinstance(given["other"], _C.Tensor) or inplace or not isinstance(given["self"], _C.Tensor):
+            return Call("bitwise_left_shift" if base == "__lshift__" else "bitwise_right_shift", given)
+        return Call(base, given)
+
+    return translate
+
+
+def _outer(given, inplace):
+    x, other = given["self"], given["vec2"]
+    return Done(x.view([-1, 1]) * other) if x.dim() == other.dim() == 1 else None
+
+
+def _split_sizes(given, inplace):
+    return Call("split_with_sizes", {"self": given["self"], "split_sizes": given["split_size"], "dim": given["dim"]})
+
+
+def _tile(given, inplace):
+    x, dims = given["self"], given["dims"]
+    dims = list(dims) if isinstance(dims, (list, tuple)) else [dims]
+    return Done(x.repeat([1] * max(0, x.dim() - len(dims)) + dims))
+
+
+def _diag(given, inplace):
+    x = given["self"]
+    if x.dim() == 1:
+        return Done(x.diag_embed(given["diagonal"]))
+    return Done(derivatives.call("diagonal_copy", x, given["diagonal"]))
 
 
 def _one_hot(given, inplace):
     x = given["self"]
     places = x.new_zeros([*x.shape, given["num_classes"]])
     return Done(places.scatter(-1, x.unsqueeze(-1), 1))
+
+
+def _layer_norm(given, inplace):
+    x, weight, bias = given["input"], given["weight"], given["bias"]
+    made = derivatives.call("native_layer_norm", x, list(given["normalized_shape"]), weight, bias, given["eps"])
+    return Done(made[0])
+
+
+def _rms_norm(given, inplace):
+    x, weight, eps = given["input"], given["weight"], given["eps"]
+    over = list(range(x.dim() - len(given["normalized_shape"]), x.dim()))
+    eps = finfo(x.dtype).eps if eps is None else eps
+    squares = derivatives.call("add_", (x**2).mean(over, keepdim=True), eps, overload="Scalar")
+    made = x * squares.rsqrt()
+    return Done(made if weight is None else made * weight)
+
+
+def _selu(given, inplace):
+    return Call("elu", {"self": given["self"], "alpha": 1.6732632423543772, "scale": 1.0507009873554805})
+
+
+def _prelu(given, inplace):
+    x, weight = given["self"], given["weight"]
+    if x.dim() > 1 and weight.numel() >= 1:
+        weight = weight.view([1, weight.numel()] + [1] * (x.dim() - 2))
+    return Done(derivatives.call("_prelu_kernel", x, weight))
+
+
+def _transposed_convolution(given, inplace):
+    x = given["input"]
+    spread = x.dim() - 2
+    if spread < 1:
+        return None
+
+    def whole(value):
+        items = list(value) if isinstance(value, (list, tuple)) else [value]
+        return items * spread if len(items) == 1 else items
+
+    return Call("convolution", {
+        "input": x, "weight": given["weight"], "bias": given["bias"], "stride": whole(given["stride"]),
+        "padding": whole(given["padding"]), "dilation": whole(given["dilation"]), "transposed": True,
+        "output_padding": whole(given["output_padding"]), "groups": given["groups"],
+    })  # fmt: skip
+
+
+def _linear(given, inplace):
+    """Rows of the input times the weight; with a bias in one operator."""
+    x, weight, bias = given["input"], given["weight"], given["bias"]
+    if weight.dim() != 2 or x.dim() < 1:
+        return None
+    if x.dim() == 2:
+        return Done(_C.mm(x, weight.t()) if bias is None else _C.addmm(bias, x, weight.t()))
+    if bias is None:
+        return Done(x @ weight.t())
+    made = _C.addmm(bias, x.reshape([math.prod(x.shape[:-1]), x.shape[-1]]), weight.t())
+    return Done(made.view([*x.shape[:-1], weight.shape[0]]))
+
+
+def _cdist(given, inplace):
+    modes_of = {
+        "use_mm_for_euclid_dist_if_necessary": None,
+        "use_mm_for_euclid_dist": 1,
+        "donot_use_mm_for_euclid_dist": 2,
+    }
+    way = modes_of.get(given["compute_mode"])
+    return Done(derivatives.call("_cdist_forward", given["x1"], given["x2"], float(given["p"]), way))
+
+
+def _cross(given, inplace):
+    if given["self"].shape != given["other"].shape:
+        return None
+    dim = given["dim"]
+    if dim is None:
+        dim = next((i for i, n in enumerate(given["self"].shape) if n == 3), -1)
+    return Call("linalg_cross", {**given, "dim": dim})
 
 
 def _chunk(given, inplace):
@@ -284,7 +412,18 @@ TRANSLATIONS = {
     "log_softmax": _along("_log_softmax"),
     "gelu_erf": _renamed("gelu"),
     "gelu_tanh": lambda given, inplace: Call("gelu", {**given, "approximate": "tanh"}),
-    "logsigmoid": lambda given, inplace: Done(-_C.softplus(-given["self"])),
+    "logsigmoid": lambda given, inplace: Done(derivatives.call("log_sigmoid_forward", given["self"])[0]),
+    "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "relu6": lambda given, inplace: Call("hardtanh", {**given, "min_val": 0.0, "max_val": 6.0}),
+    "selu": _selu,
+    "prelu": _prelu,
+    "linear": _linear,
+    "conv_transpose1d": _transposed_convolution,
+    "conv_transpose2d": _transposed_convolution,
+    "conv_transpose3d": _transposed_convolution,
+    "cdist": _cdist,
+    "cross": _cross,
     "step": _renamed("heaviside"),
     "T": _transposed,
     "mT": lambda given, inplace: Call("transpose", {**given, "dim0": -2, "dim1": -1}),
@@ -317,5 +456,13 @@ TRANSLATIONS = {
     "one_hot": _one_hot,
     "trunc_divide": lambda given, inplace: Call("div", {**given, "rounding_mode": "trunc"}),
     "chunk": _chunk,
+    "isclose": _isclose,
+    "outer": _outer,
+    "split.sizes": _split_sizes,
+    "tile": _tile,
+    "diag": _diag,
+    "bitwise_left_shift": _shift("__lshift__"),
+    "bitwise_right_shift": _shift("__rshift__"),
+    "unique_consecutive": lambda given, inplace: None,  # always three results in torch
     "copy.number": _copied_number,
 }
