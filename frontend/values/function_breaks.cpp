@@ -54,7 +54,8 @@ constexpr ClosedModule kClosed[] = {
 constexpr const char* kOpenBelow[] = {
     "minidynamo.polyfills",   "minidynamo.nn",          "minidynamo.distributions", "minidynamo.optim",
     "minidynamo.linalg",      "minidynamo.utils.tree_", "minidynamo.masked",        "minidynamo._higher_order_ops",
-    "minidynamo._transforms", "minidynamo.amp.",        "minidynamo.cpu.amp",       "minidynamo.backends"};
+    "minidynamo._transforms", "minidynamo.amp.",        "minidynamo.cpu.amp",       "minidynamo.ao.",
+    "minidynamo._decomp",     "minidynamo.backends"};
 constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo._limits",
                                  "minidynamo._symbolic_numbers",
@@ -71,6 +72,9 @@ constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo.scatter_functions",
                                  "minidynamo.numerical_functions",
                                  "minidynamo.shape_functions",
+                                 "minidynamo.layer_functions",
+                                 "minidynamo.copied_views",
+                                 "minidynamo.histograms",
                                  "minidynamo.real_tensors",
                                  "minidynamo.fft",
                                  "minidynamo.spectrograms",

@@ -78,7 +78,8 @@ const HandledMethod* handled_method(const std::string& name) {
 constexpr std::string_view kFunctionModules[] = {
     "minidynamo.functional",          "minidynamo.nn.functional",   "minidynamo.special",
     "minidynamo.scatter_functions",   "minidynamo.shape_functions", "minidynamo.real_tensors",
-    "minidynamo.numerical_functions", "minidynamo.older_functions"};
+    "minidynamo.numerical_functions", "minidynamo.older_functions", "minidynamo.layer_functions",
+    "minidynamo.copied_views",        "minidynamo.histograms"};
 
 bool holds_tensor_functions(std::string_view module) {
   return std::ranges::find(kFunctionModules, module) != std::end(kFunctionModules) ||

@@ -32,14 +32,32 @@ HOMES = {
         _check_tensor_all_with _assert_async
     """,
     "nn.functional": "pdist",
-    "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce",
+    "scatter_functions": "as_strided_scatter slice_scatter select_scatter diagonal_scatter index_reduce",
     "older_functions": "range",
     "streams": "Stream Event",
-    "numerical_functions": "cov corrcoef cumulative_trapezoid combinations vander isin gradient",
+    "copied_views": """
+        alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy split_copy
+        split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy
+        view_as_complex_copy view_as_real_copy view_copy
+    """,
+    "histograms": "histogram histogramdd",
+    "layer_functions": """
+        affine_grid_generator alpha_dropout alpha_dropout_ binary_cross_entropy_with_logits conv_tbc conv_transpose3d
+        convolution cosine_embedding_loss ctc_loss dropout_ embedding_bag embedding_renorm_ feature_alpha_dropout
+        feature_alpha_dropout_ feature_dropout feature_dropout_ grid_sampler grid_sampler_2d grid_sampler_3d gru
+        gru_cell
+        hinge_embedding_loss instance_norm kl_div lstm lstm_cell margin_ranking_loss native_batch_norm native_dropout
+        native_group_norm native_layer_norm poisson_nll_loss rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_
+        triplet_margin_loss
+    """,
+    "numerical_functions": """
+        frexp nonzero_static cov corrcoef cumulative_trapezoid combinations vander isin gradient
+    """,
     "func": "vmap",
     "special": "polygamma",
     "shape_functions": """
         empty_permuted is_inference
+        unsafe_chunk unsafe_split unsafe_split_with_sizes
         split_with_sizes narrow_copy constant_pad_nd unravel_index scalar_tensor is_signed is_nonzero is_same_size
         get_device
     """,

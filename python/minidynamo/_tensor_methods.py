@@ -240,10 +240,14 @@ def new_empty_strided(self, size, stride, dtype=None, layout=None, device=None, 
 FUNCTIONS = {
     "linalg.older_names": HOMES["linalg.older_names"],
     "functional": "renorm renorm_",
-    "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce index_reduce_",
-    "numerical_functions": "cov corrcoef",
+    "scatter_functions": "as_strided_scatter slice_scatter select_scatter diagonal_scatter index_reduce index_reduce_",
+    "histograms": "histogram",
+    "numerical_functions": "cov corrcoef frexp nonzero_static",
     "spectrograms": "stft istft",
-    "shape_functions": "split_with_sizes narrow_copy sum_to_size is_nonzero is_same_size",
+    "shape_functions": """
+        unsafe_chunk unsafe_split unsafe_split_with_sizes split_with_sizes narrow_copy sum_to_size is_nonzero
+        is_same_size
+    """,
     "real_tensors": "resolve_conj resolve_neg adjoint cfloat cdouble",
 }
 

@@ -5,6 +5,9 @@ import warnings
 
 from . import _C
 from ._absent import absent_names as _absent_names
+from .linalg.matrices import result_type
+
+_Parts = result_type("frexp", "mantissa exponent")
 
 
 @_C._overridable
@@ -158,6 +161,46 @@ def _derivative(y, dim, spacing):
         mixed = slopes.narrow(dim, 0, count - 2) * after + slopes.narrow(dim, 1, count - 2) * before
         inner = mixed / (before + after)
     return _C.cat([slopes.narrow(dim, 0, 1), inner, slopes.narrow(dim, count - 2, 1)], dim)
+
+
+@_C._overridable
+def frexp(input, *, out=None):
+    """(m, e) with input = m * 2**e and |m| from 0.5 up to 1, e int32; 0 is (0, 0). Gradients flow to m."""
+    if not input.is_floating_point():
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    x = input.to(_C.float64)
+    small = x.detach().abs() < 2.0**-1000  # those without a whole mantissa among them
+    x = _C.where(small, x * 2.0**54, x)
+    fields = (x.detach().view(_C.int64) >> 52) & 0x7FF
+    ends = (x.detach() == 0) | (fields == 0x7FF)
+    exponent = _C.where(ends, 0, fields - 1022)
+    scale = ((1025 - exponent) << 52).view(_C.float64)  # 2^(2 - e)
+    mantissa = _C.where(ends, x, x * 0.25 * scale).to(input.dtype)
+    made = _Parts(mantissa, _C.where(ends, 0, exponent - _C.where(small, 54, 0)).to(_C.int32))
+    return made if out is None else _Parts(*[each.resize_(part.shape).copy_(part) for each, part in zip(out, made)])
+
+
+@_C._overridable
+def nonzero_static(input, *, size, fill_value=-1, out=None):
+    """The first `size` rows of nonzero(); where there are fewer, rows of `fill_value`."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    there = (input != 0).reshape(-1)
+    order = there.cumsum(0) - 1
+    rows = _C.where(there & (order < size), order, size)
+    places = _C.full((size + 1,), -1, dtype=_C.int64, device=input.device)
+    places = places.scatter(0, rows, _C.arange(there.shape[0], device=input.device))[:size]
+    columns = [_C.where(places < 0, fill_value, place) for place in _coordinates(places, input.shape)]
+    found = _C.stack(columns, -1) if columns else places.new_empty((size, 0))
+    return found if out is None else out.resize_(found.shape).copy_(found)
+
+
+def _coordinates(places, sizes):
+    found, stride = [], 1
+    for size in reversed(sizes):
+        found.append(places.div(stride, rounding_mode="floor") % max(size, 1))
+        stride *= size
+    return found[::-1]
 
 
 __getattr__ = _absent_names(__name__)

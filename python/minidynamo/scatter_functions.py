@@ -41,6 +41,17 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 
 @_C._overridable
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """`input` with src in the place of input.as_strided(size, stride, storage_offset)."""
+    out = input.clone()
+    if not (input.is_contiguous() and input.storage_offset() == 0):
+        length = input.untyped_storage().nbytes() // input.element_size()
+        whole = input.as_strided((length,), (1,), 0).clone()
+        out = whole.as_strided(input.shape, input.stride(), input.storage_offset())
+    _fill(out.as_strided(size, stride, input.storage_offset() if storage_offset is None else storage_offset), src)
+    return out
+
+
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """Row index[i] of `input` along `dim` combined with row i of source: by "prod", "mean", "amax" or "amin".
 

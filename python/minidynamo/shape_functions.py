@@ -16,6 +16,23 @@ def split_with_sizes(input, split_sizes, dim=0):
 
 
 @_C._overridable
+def unsafe_chunk(input, chunks, dim=0):
+    """input.chunk(chunks, dim)."""
+    return input.chunk(chunks, dim)
+
+
+@_C._overridable
+def unsafe_split(input, split_size, dim=0):
+    """input.split(split_size, dim)."""
+    return input.split(split_size, dim)
+
+
+@_C._overridable
+def unsafe_split_with_sizes(input, split_sizes, dim=0):
+    """split_with_sizes()."""
+    return split_with_sizes(input, split_sizes, dim)
+
+
 def narrow_copy(input, dim, start, length):
     """input.narrow(dim, start, length) with memory of its own."""
     return input.narrow(dim, start, length).clone()

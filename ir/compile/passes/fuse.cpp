@@ -223,13 +223,15 @@ class Fuser {
     return true;
   }
 
-  // The axes of `n` if it is a member or a dimension-renaming view of one.
+  // The axes of `n` if it is a member or a dimension-renaming view of one. The bytes of a value as another dtype are
+  // there only once it is stored.
   const AxisMap* inside(Group& g, const Node* n) {
     if (rank(n) != static_cast<int>(&g - out_.groups.data())) return nullptr;
     const auto [known, fresh] = g.axes.emplace(n, std::nullopt);
     if (fresh && is_view(*n)) {
       const Node* operand = n->args[0].get<Node*>();
-      if (const AxisMap* from = inside(g, operand)) g.axes[n] = renamed(*n, *operand, *from);
+      const bool same = n->type().dtype == operand->type().dtype;
+      if (const AxisMap* from = same ? inside(g, operand) : nullptr) g.axes[n] = renamed(*n, *operand, *from);
     }
     const auto& axes = g.axes.at(n);
     return axes ? &*axes : nullptr;

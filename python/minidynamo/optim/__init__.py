@@ -6,11 +6,13 @@ from .._absent import on_demand as _on_demand
 _HOMES = {
     "ASGD": "asgd",
     "Adadelta": "adadelta",
+    "Adafactor": "_adafactor",
     "Adagrad": "adagrad",
     "Adam": "adam",
     "AdamW": "adamw",
     "Adamax": "adamax",
     "LBFGS": "lbfgs",
+    "Muon": "_muon",
     "NAdam": "nadam",
     "Optimizer": "optimizer",
     "RAdam": "radam",

@@ -289,6 +289,7 @@ def _fitted(value, param, options, key=None):
 class _PerParameter(Optimizer):
     """An optimiser that updates each parameter from its own gradient and state: `_begin` and `_update` say how."""
 
+    _common_options = {"foreach": None, "differentiable": False}
     _added_options = {}  # what states saved by old versions lack
     _takes_sparse = False  # gradients
     _numbers = ("step",)  # states that are tensors of one number, plain numbers in old versions
@@ -296,11 +297,11 @@ class _PerParameter(Optimizer):
 
     def __init__(self, params, defaults):
         super().__init__(params, defaults)
-        if defaults.get("fused") and defaults["differentiable"]:
+        if defaults.get("fused") and defaults.get("differentiable"):
             raise RuntimeError("fused=True and differentiable=True exclude each other")
         if defaults.get("fused") and defaults["foreach"]:
             raise RuntimeError("fused=True and foreach=True exclude each other")
-        if defaults["differentiable"]:
+        if defaults.get("differentiable"):
             raise NotImplementedError(
                 "differentiable=True: steps write in place without a record; take the step in operations of your own"
             )
@@ -308,7 +309,7 @@ class _PerParameter(Optimizer):
     def __setstate__(self, state):
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in {"foreach": None, "differentiable": False, **self._added_options}.items():
+            for name, value in {**self._common_options, **self._added_options}.items():
                 group.setdefault(name, value)
             for param in group["params"]:
                 values = self.state[param] if param in self.state else {}
