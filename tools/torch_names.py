@@ -16,7 +16,15 @@ import warnings
 import torch
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "python/minidynamo"
-WALKED = ("_dynamo", "_functorch", "_higher_order_ops", "_logging", "_subclasses")  # of those with an underscore
+WALKED = (
+    "_decomp",
+    "_dynamo",
+    "_functorch",
+    "_inductor",
+    "_higher_order_ops",
+    "_logging",
+    "_subclasses",
+)  # of those with an underscore
 
 
 def hidden(name):

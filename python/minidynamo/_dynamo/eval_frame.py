@@ -127,8 +127,9 @@ def _check_options(backend, mode, options):
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"options must be a dict of option names and values, got {type(options)}")
     if own and options:
-        name = next(iter(options))
-        raise RuntimeError(f"Unexpected optimization option {name}, known options are [] (this compiler has none)")
+        from .._reference_settings import check_options
+
+        check_options(options)
     if backend == "eager" and (options or mode):
         extra = {"options": options} if options else {"mode": mode}
         warnings.warn(f"eager backend ignoring extra kwargs {extra}", stacklevel=4)
@@ -155,6 +156,7 @@ def compile(
     thread in the background makes it. "reduce-overhead": the first call waits for it, and no later one shares the
     processor with a compiler. "max-autotune": the same, and the first calls of each graph find out which is faster,
     machine code or precompiled kernels. Results are the same to the bit. A callable backend gets `mode` as it is.
+    `options` of torch's code generator are checked and change nothing: how code is made here is decided by the graph.
     """
     if model is None:
         given = dict(fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from .._absent import absent_names as _absent_names
 
-_MODULES = ("aot_autograd", "compilers", "partitioners")
+_MODULES = ("aot_autograd", "compilers", "config", "partitioners")
 
 
 def _load(name, missing):
