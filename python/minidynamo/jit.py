@@ -1,11 +1,16 @@
-"""torch.jit without TorchScript: what programs mark or script runs as the Python it is, and gives the same numbers."""
+"""torch.jit without TorchScript: what programs mark or script runs as the Python it is; traces are graphs of calls."""
 
 import builtins as _builtins
+import functools as _functools
 import typing as _typing
+import warnings as _warnings
 from typing import Final as Final
 
+from . import _C
 from . import nn as _nn
 from ._absent import absent_names as _absent_names
+
+_tracing = [0]  # calls of trace() under way
 
 
 class Error(RuntimeError):
@@ -20,7 +25,7 @@ class Attribute(_typing.NamedTuple):
 
 
 class ScriptFunction:
-    """Type of functions of TorchScript: there are none."""
+    """Type of what trace() makes of a function."""
 
 
 class ScriptModule(_nn.Module):
@@ -80,8 +85,8 @@ def is_scripting():
 
 
 def is_tracing():
-    """False."""
-    return False
+    """Whether trace() runs."""
+    return _tracing[0] > 0
 
 
 def annotate(the_type, the_value):
@@ -139,31 +144,105 @@ def optimize_for_inference(mod, other_methods=None):
     return mod
 
 
-def _refuse(name):
-    raise NotImplementedError(
-        f"torch.jit.{name}: minidynamo has no TorchScript; torch.compile compiles a model, torch.save keeps its "
-        f"state_dict()"
-    )
+def _given(args):
+    if args is None:
+        return ()
+    return (args,) if _builtins.isinstance(args, (_C.Tensor, dict)) else tuple(args)
 
 
-def trace(func, example_inputs=None, *args, **kwargs):
-    """NotImplementedError: nothing is traced for TorchScript."""
-    _refuse("trace")
+def trace(
+    func,
+    example_inputs=None,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_kwarg_inputs=None,
+    _store_inputs=True,
+):
+    """A function or module that makes the calls of tensor functions which `func` makes with these inputs.
+
+    Sizes stay those of each call's inputs; what Python decides by them or by elements is decided for good, the latter
+    with a TracerWarning, and so are `training` and what is no tensor. A traced module has the parameters, buffers and
+    modules of the one it is made of. RuntimeError for results other than tensors in tuples (with strict=False in lists
+    and dicts). With `check_trace` both are run once more, and a TracerWarning says where results differ.
+    """
+    from . import _traced_modules
+
+    if example_inputs is None and example_kwarg_inputs is None:
+        raise RuntimeError("example_kwarg_inputs should be a dict")
+    if not callable(func):
+        raise RuntimeError(f"torch.jit.trace takes a function or a module, not {type(func).__name__}")
+    if _builtins.isinstance(func, _traced_modules.Traced):
+        _warnings.warn("The input to trace is already a traced object, so it is given back as it is", stacklevel=2)
+        return func
+    kwargs = dict(example_kwarg_inputs or {})
+    return _traced_modules.trace(_empty, func, _given(example_inputs), kwargs, strict, check_trace, check_tolerance)
 
 
-def trace_module(mod, inputs, *args, **kwargs):
-    """NotImplementedError: nothing is traced for TorchScript."""
-    _refuse("trace_module")
+def trace_module(
+    mod,
+    inputs,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_inputs_is_kwarg=False,
+    _store_inputs=True,
+):
+    """trace() of several methods of a module: `inputs` has the inputs of each by its name."""
+    from . import _traced_modules
+
+    if not _builtins.isinstance(mod, _nn.Module):
+        raise AttributeError("expected torch.nn.Module as the first argument")
+    if not _builtins.isinstance(inputs, dict):
+        raise AttributeError("expected a dictionary of (method_name, input) pairs")
+    given = {name: () if example_inputs_is_kwarg else _given(args) for name, args in inputs.items()}
+    kwargs = next(iter(inputs.values())) if example_inputs_is_kwarg else {}
+    return _traced_modules.trace_module(_empty, mod, given, kwargs, strict, check_trace, check_tolerance)
 
 
 def save(m, f, _extra_files=None):
-    """NotImplementedError: no files of TorchScript are written."""
-    _refuse("save")
+    """Writes what trace() gave to a file that load() reads. NotImplementedError for other objects: see torch.save."""
+    from ._traced_modules import save as write
+
+    write(m, f, _extra_files)
 
 
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
-    """NotImplementedError: no files of TorchScript are read."""
-    _refuse("load")
+    """What save() wrote. The file is a pickle: only trusted ones are to be read. No files of TorchScript are."""
+    from ._traced_modules import load as read
+
+    return read(_empty, f, map_location, _extra_files)
 
 
-__getattr__ = _absent_names(__name__)
+def _load(name, missing):
+    if name in ("TopLevelTracedModule", "TracedModule"):
+        return _made_class(name)
+    if name == "TracerWarning":
+        from ._traced_calls import TracerWarning
+
+        return TracerWarning
+    return missing
+
+
+def _empty():
+    return _nn.Module.__new__(_made_class("TopLevelTracedModule"))
+
+
+@_functools.cache
+def _made_class(name):
+    from ._traced_modules import Traced
+
+    return type(name, (Traced, ScriptModule), {"__module__": __name__, "__doc__": "A module as one run of it."})
+
+
+__getattr__ = _absent_names(__name__, _load)

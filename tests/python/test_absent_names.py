@@ -18,7 +18,8 @@ from frontend.differential import same
 
 PACKAGE = pathlib.Path(torch.__file__).parent
 TABLE = json.loads((PACKAGE / "torch_names.json").read_text())
-CONFIG = "minidynamo._dynamo.config"  # its names are settings
+# Their names are settings.
+CONFIG = ("minidynamo._dynamo.config", "minidynamo._functorch.config", "minidynamo._inductor.config")
 
 
 def mirrored():
@@ -29,7 +30,7 @@ def mirrored():
         name = ".".join(("minidynamo", *parts))
         if ".tensorboard" in name and not importlib.util.find_spec("tensorboard"):
             continue  # it needs that package
-        if name.replace("minidynamo", "torch", 1) in ["torch", *TABLE["modules"].split()] and name != CONFIG:
+        if name.replace("minidynamo", "torch", 1) in ["torch", *TABLE["modules"].split()] and name not in CONFIG:
             yield name
 
 

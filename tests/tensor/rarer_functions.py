@@ -3,26 +3,22 @@
 `torch` is set by who imports this: minidynamo in tests, torch itself where the values are recorded.
 """
 
+import functools
 import math
+
+
+def waves(torch, *sizes, k=0.3, dt=None):
+    numbers = (torch.arange(math.prod(sizes), dtype=torch.float64) * 0.7 + k).sin() * 2
+    return numbers.reshape(sizes).to(dt or torch.float32)
 
 
 def programs(torch):
     """{name: function without arguments}."""
+    w = functools.partial(waves, torch)
+    return {**of_numbers(torch, w), **of_layers(torch, w), **of_recurrent_layers(torch, w)}
 
-    def w(*sizes, k=0.3, dt=None):
-        numbers = (torch.arange(math.prod(sizes), dtype=torch.float64) * 0.7 + k).sin() * 2
-        return numbers.reshape(sizes).to(dt or torch.float32)
 
-    def i64(*numbers):
-        return torch.tensor(numbers)
-
-    def weights(layer):
-        for i, p in enumerate(layer.parameters()):
-            p.data.copy_(w(*p.shape, k=i * 0.1) * 0.4)
-        return layer._flat_weights
-
-    lstm = weights(torch.nn.LSTM(3, 4, 2, bidirectional=True))
-    gru, rnn = weights(torch.nn.GRU(3, 4)), weights(torch.nn.RNN(3, 4))
+def of_numbers(torch, w):
     return {
         "frexp": lambda: torch.frexp(torch.tensor([0.0, 1.0, -3.5, 1e-40, 3e38, float("inf"), float("nan"), -0.0])),
         "frexp64": lambda: torch.frexp(torch.tensor([5e-324, 1.7e308, -1e-310], dtype=torch.float64)),
@@ -54,6 +50,14 @@ def programs(torch):
         "hdd3": lambda: torch.histogramdd(
             w(6, 2), bins=[torch.tensor([-1.0, 0.0, 1.0]), torch.tensor([-2.0, 0.0, 2.0])], weight=w(6)
         ),
+    }
+
+
+def of_layers(torch, w):
+    def i64(*numbers):
+        return torch.tensor(numbers)
+
+    return {
         "unsafe": lambda: (
             torch.unsafe_chunk(w(5), 2),
             torch.unsafe_split(w(5), 2),
@@ -95,10 +99,6 @@ def programs(torch):
             torch.rnn_tanh_cell(w(2, 3), w(2, 4), w(4, 3), w(4, 4)),
             torch.rnn_relu_cell(w(2, 3), w(2, 4), w(4, 3), w(4, 4)),
         ),
-        "lstm": lambda: torch.lstm(w(5, 2, 3), (w(4, 2, 4), w(4, 2, 4, k=1)), lstm, True, 2, 0.0, False, True, False),
-        "gru": lambda: torch.gru(w(5, 2, 3), w(1, 2, 4), gru, True, 1, 0.0, False, False, False),
-        "grup": lambda: torch.gru(w(5, 3), i64(3, 2), w(1, 3, 4), gru, True, 1, 0.0, False, False),
-        "rnn": lambda: torch.rnn_tanh(w(5, 2, 3), w(1, 2, 4), rnn, True, 1, 0.0, False, False, False),
         "drop": lambda: (
             torch.alpha_dropout(w(3), 0.5, False),
             torch.dropout_(w(3), 0.5, False),
@@ -127,6 +127,25 @@ def programs(torch):
             torch.view_as_real_copy(torch.complex(w(2), w(2))),
             torch.split_with_sizes_copy(w(5), [2, 3]),
         ),
+    }
+
+
+def of_recurrent_layers(torch, w):
+    def i64(*numbers):
+        return torch.tensor(numbers)
+
+    def weights(layer):
+        for i, p in enumerate(layer.parameters()):
+            p.data.copy_(w(*p.shape, k=i * 0.1) * 0.4)
+        return layer._flat_weights
+
+    lstm = weights(torch.nn.LSTM(3, 4, 2, bidirectional=True))
+    gru, rnn = weights(torch.nn.GRU(3, 4)), weights(torch.nn.RNN(3, 4))
+    return {
+        "lstm": lambda: torch.lstm(w(5, 2, 3), (w(4, 2, 4), w(4, 2, 4, k=1)), lstm, True, 2, 0.0, False, True, False),
+        "gru": lambda: torch.gru(w(5, 2, 3), w(1, 2, 4), gru, True, 1, 0.0, False, False, False),
+        "grup": lambda: torch.gru(w(5, 3), i64(3, 2), w(1, 3, 4), gru, True, 1, 0.0, False, False),
+        "rnn": lambda: torch.rnn_tanh(w(5, 2, 3), w(1, 2, 4), rnn, True, 1, 0.0, False, False, False),
     }
 
 

@@ -1,4 +1,4 @@
-"""torch._inductor: the reference's code generator. Here LLVM makes the code; what programs set and ask of it is kept."""
+"""torch._inductor: the reference's code generator. LLVM makes the code here; what programs set is kept."""
 
 from importlib import import_module
 
