@@ -140,9 +140,10 @@ def _rounded(input, scale, zero_point, dtype):
     if dtype not in _STORED:
         raise RuntimeError(f"a quantised dtype is needed (quint8, qint8, qint32), not {dtype}")
     stored, least, largest = _STORED[dtype]
-    places = _C.round(input / scale) + zero_point
+    inverse = 1.0 / scale if isinstance(scale, _C.Tensor) else _C.tensor(1.0 / scale, dtype=_C.float32).item()
     if stored == _C.int32:
-        places = places.to(_C.float64)
+        input = input.to(_C.float64)
+    places = _C.round(input * inverse + zero_point)  # the sum is rounded, as in torch
     return places.clamp(least, largest).to(stored)
 
 
@@ -162,10 +163,15 @@ def quantize_per_tensor_dynamic(input, dtype, reduce_range):
     _, least, largest = _STORED[dtype]
     if reduce_range:
         least, largest = least // 2, largest // 2
+    scale, zero_point = chosen_steps(input, least, largest)
+    return quantize_per_tensor(input, scale, zero_point, dtype)
+
+
+def chosen_steps(input, least, largest):
+    """(scale, zero point) with which the integers from `least` to `largest` hold all of `input`, and 0 exactly."""
     low, high = min(input.min().item(), 0.0), max(input.max().item(), 0.0)
     scale = (high - low) / (largest - least) or 0.1
-    zero_point = min(max(round(least - low / scale), least), largest)
-    return quantize_per_tensor(input, scale, zero_point, dtype)
+    return scale, min(max(round(least - low / scale), least), largest)
 
 
 def quantize_per_channel(input, scales, zero_points, axis, dtype):

@@ -52,6 +52,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     return out
 
 
+@_C._overridable
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """Row index[i] of `input` along `dim` combined with row i of source: by "prod", "mean", "amax" or "amin".
 

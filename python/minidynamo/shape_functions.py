@@ -33,6 +33,7 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
     return split_with_sizes(input, split_sizes, dim)
 
 
+@_C._overridable
 def narrow_copy(input, dim, start, length):
     """input.narrow(dim, start, length) with memory of its own."""
     return input.narrow(dim, start, length).clone()

@@ -1,0 +1,13 @@
+"""torch.ao: making models smaller; here what observes, what imitates and what stores rounded numbers."""
+
+from importlib import import_module
+
+from .._absent import absent_names as _absent_names
+from .._absent import submodules as _submodules
+
+
+def _load(name, missing):
+    return import_module(f"{__name__}.{name}") if name in _submodules(__name__) else missing
+
+
+__getattr__ = _absent_names(__name__, _load)
