@@ -1,6 +1,7 @@
 """torch.cuda, torch.accelerator and their kin on a machine without a card: what can be asked, and what is refused."""
 
 import importlib
+import inspect
 import os
 import pathlib
 import subprocess
@@ -23,6 +24,36 @@ def test_nothing_is_available():
     assert torch.backends.cudnn.version() is None
     assert torch.version.cuda is None
     assert torch.cpu.is_available() and torch.cpu.device_count() == 1 and torch.cpu.current_device() == "cpu"
+
+
+def test_each_module_has_functions_of_its_own():
+    for name in ("cuda", "xpu", "mtia", "mps", "accelerator"):
+        module = getattr(torch, name)
+        assert module.is_available.__module__ == module.__name__ and module.is_available.__doc__
+    assert torch.cuda.manual_seed.__module__ == "minidynamo.cuda.random"
+    assert torch.xpu.memory_stats is torch.xpu.memory.memory_stats and torch.xpu.random.get_rng_state_all() == []
+    assert str(inspect.signature(torch.xpu.set_rng_state)) == "(new_state, device='xpu')"
+    assert torch.mtia.get_rng_state_all() == [] and torch.mtia.memory_stats() == {} and torch.mtia.is_bf16_supported()
+    for call in (torch.mtia.current_device, torch.mtia.synchronize, torch.mtia.empty_cache):
+        with pytest.raises(RuntimeError, match="MTIA backend"):
+            call()
+    with pytest.raises(AssertionError, match="not compiled with MTIA enabled"):
+        torch.mtia.init()
+    with pytest.warns(FutureWarning, match="memory_reserved"):
+        assert torch.cuda.memory_cached() == 0
+    for kind in (torch.cuda.CUDAGraph, torch.cuda.MemPool, torch.xpu.XPUGraph, torch.mtia.Event):
+        with pytest.raises(RuntimeError, match="has none"):
+            kind()
+
+
+def test_compiled_code_asks():
+    def f(x):
+        for module in (torch.cuda, torch.xpu, torch.mtia, torch.mps, torch.accelerator):
+            if module.is_available() or module.device_count():
+                return x.sin()
+        return x + torch.cuda.memory_allocated()
+
+    assert torch.compile(f, fullgraph=True)(torch.ones(2)).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("name", ["cuda", "xpu"])

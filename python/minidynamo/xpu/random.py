@@ -1,0 +1,7 @@
+"""torch.xpu.random: seeds of devices that do not exist. Setting them is allowed and does nothing, as in torch."""
+
+from .._absent import absent_names as _absent_names
+from .._device_modules import fill as _fill
+
+_fill(globals(), "xpu", "random")
+__getattr__ = _absent_names(__name__)
