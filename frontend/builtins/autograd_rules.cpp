@@ -369,7 +369,17 @@ ValueRef rule_look_at_backward(Tracer& t, CallArgs& args) {
 
 ValueRef rule_backward_hooks(Tracer&, CallArgs&) { graph_break<GB0083>(); }
 
-constexpr BuiltinRow kAutogradRules[] = {{kModule, "Function.apply.__func__", rule_apply},
+// torch._C._set_grad_enabled(flag): as the managers switch, and stay.
+ValueRef rule_switch_grad(Tracer& t, CallArgs& args) {
+  expect_args(t, "_set_grad_enabled", args, 1, 1);
+  if (args[0]->kind != ValueKind::Constant) unmodelled(args[0]->print(), "grad mode that is no constant");
+  t.grad_enabled = args[0]->truth(t);
+  t.emit_grad_switch(t.grad_enabled);
+  return t.none();
+}
+
+constexpr BuiltinRow kAutogradRules[] = {{"minidynamo._C", "_set_grad_enabled", rule_switch_grad},
+                                         {kModule, "Function.apply.__func__", rule_apply},
                                          {kModule, "_require_grad", rule_require_grad},
                                          {kModule, "_look_at_backward", rule_look_at_backward},
                                          {"minidynamo.nn.hooks", "_enter_with_backward_hooks", rule_backward_hooks},

@@ -5,6 +5,7 @@
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/item_numbers.h"
 #include "frontend/values/iterators.h"
 
 namespace md {
@@ -98,6 +99,7 @@ bool read_next(Tracer& t, FunctionIterator& groups) {
       listed_break<GB0115>(printed("groupby"), "[" + v->print() + "]", "{}");
     }
   }
+  if (is_item_number(key)) graph_break<GB0115>(printed("groupby"), "[" + v->print() + "]", "{}");
   if (!t.realize(key)->as_constant())
     graph_break<GB0152>(printed("groupby"), "[" + v->print() + "]", "{}", key->print());
   groups.inner[kKey] = t.realize(key);

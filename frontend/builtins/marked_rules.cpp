@@ -1,6 +1,7 @@
 // Functions of the compiler's own that traced code calls: nonstrict_trace, checkpoint, error_on_graph_break.
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
+#include "frontend/cpython/library_classes.h"
 #include "frontend/marked_callables/marked_value.h"
 #include "frontend/marked_callables/regions.h"
 #include "frontend/trace/breaks.h"
@@ -88,7 +89,17 @@ ValueRef rule_error_on_graph_break(Tracer& t, CallArgs& args) {
   return manager;
 }
 
-constexpr BuiltinRow kMarkedRules[] = {{"minidynamo.compiler", "is_exporting", rule_is_exporting},
+// Within a trace compile(function) asks for what happens anyway.
+ValueRef rule_compile(Tracer& t, CallArgs& args) {
+  if (args.positional.size() != 1) return {};
+  const ValueRef function = t.realize(args[0]);
+  const bool callable = function->kind == ValueKind::Function || function->kind == ValueKind::Method ||
+                        is_library_class(function->python_type(), LibraryClass::Module);
+  return callable ? function : ValueRef();
+}
+
+constexpr BuiltinRow kMarkedRules[] = {{"minidynamo", "compile", rule_compile},
+                                       {"minidynamo.compiler", "is_exporting", rule_is_exporting},
                                        {"minidynamo._dynamo", "nonstrict_trace", rule_nonstrict_trace},
                                        {"minidynamo._dynamo", "error_on_graph_break", rule_error_on_graph_break},
                                        {"minidynamo.utils.checkpoint", "checkpoint", rule_checkpoint}};

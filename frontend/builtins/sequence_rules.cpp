@@ -9,6 +9,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/item_numbers.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
@@ -36,7 +37,7 @@ std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, cons
   for (auto& x : items) {
     ValueRef k = key && !is_true_constant(key, Py_None) ? t.call(key, CallArgs{{x}, {}}) : x;
     k = t.realize(k);
-    if (!k->as_constant()) graph_break<GB0207>(k->print());
+    if (is_item_number(k) || !k->as_constant()) graph_break<GB0207>(k->print());
     keyed.push_back({k, x});
   }
   // Insertion keeps equal keys in order and uses only <, as list.sort does.

@@ -249,6 +249,95 @@ ValueRef Tracer::result_tuple(Node* n, std::vector<ValueRef> items) {
   return tuple;
 }
 
+static bool has_one_element(const SizeVec& sizes) {
+  return std::ranges::all_of(sizes, [](const Size& s) { return s == Size(1); });
+}
+
+// One-element tensors of an argument as the numbers they may hold; false: there is none.
+static bool as_numbers(Arg& a) {
+  bool any = false;
+  if (auto* list = std::get_if<ListArg>(&a.v))
+    for (Arg& item : list->items) any |= as_numbers(item);
+  auto* const node = std::get_if<Node*>(&a.v);
+  if (!node || (*node)->types.size() != 1 || !has_one_element((*node)->type().sizes)) return any;
+  a = is_integral((*node)->type().dtype) ? Arg(1) : Arg(1.0);
+  return true;
+}
+
+// The arguments, keywords last, in whose places tensors stand although a number would be right: their content is asked
+// for. Empty: the call is wrong.
+static std::vector<std::size_t> asked_for_content(const std::vector<OpId>& forms, const Node& n) {
+  const std::size_t count = n.args.size() + n.kwargs.size();
+  const auto fits = [&](const std::vector<std::size_t>& places) {
+    std::vector<Arg> args = n.args;
+    KwArgs kwargs = n.kwargs;
+    for (std::size_t i : places)
+      if (!as_numbers(i < args.size() ? args[i] : kwargs[i - args.size()].second)) return false;
+    try {
+      (void)md::bind(forms, args, kwargs);
+      return true;
+    } catch (const OpError&) {
+      return false;
+    }
+  };
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (fits({i})) return {i};
+    Arg a = i < n.args.size() ? n.args[i] : n.kwargs[i - n.args.size()].second;
+    if (as_numbers(a)) all.push_back(i);
+  }
+  return all.size() > 1 && fits(all) ? all : std::vector<std::size_t>();
+}
+
+// A call that needs the content of arguments to become a node.
+struct AsksContent {
+  std::vector<std::size_t> places;
+};
+
+static BoundCall bound_call(Tracer& t, const std::vector<OpId>& forms, Node& n, bool setitem) {
+  try {
+    return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+  } catch (const OpError& e) {
+    if (e.kind != ErrorKind::Type) throw;
+    if (settle_numbers(t, n.args, n.kwargs)) return md::bind(forms, n.args, n.kwargs);
+    if (std::vector<std::size_t> places = asked_for_content(forms, n); !places.empty()) throw AsksContent{places};
+    graph_break<GB0112>(call_target(n), std::string(e.what()));
+  }
+}
+
+static ValueRef read_number(Tracer& t, const ValueRef& raw, bool& any) {
+  const ValueRef v = t.realize(raw);
+  auto* const x = as<TensorValue>(v);
+  if (!x || !has_one_element(x->type.sizes)) return v;
+  any = true;
+  return captured_item(t, *x);
+}
+
+// The arguments with those numbers read; empty where the settings do not allow it.
+static std::optional<CallArgs> read_numbers(Tracer& t, const CallArgs& args, const std::vector<std::size_t>& places) {
+  CallArgs known = args;
+  bool any = false;  // else they are numbers of the graph, which this op does not take
+  for (std::size_t i : places) {
+    const std::size_t given = args.positional.size();
+    if (i >= given + args.keywords.size()) return {};
+    ValueRef& place = i < given ? known.positional[i] : known.keywords[i - given].second;
+    const ValueRef v = t.realize(place);
+    const std::vector<ValueRef>* items = nullptr;
+    if (auto* list = as<ListValue>(v)) items = &list->items;
+    if (auto* tuple = as<TupleValue>(v)) items = &tuple->items;
+    if (!items) {
+      if (!(place = read_number(t, v, any))) return {};
+      continue;
+    }
+    std::vector<ValueRef> numbers;
+    for (const ValueRef& item : *items)
+      if (!numbers.emplace_back(read_number(t, item, any))) return {};
+    place = make_ref<TupleValue>(std::move(numbers));
+  }
+  if (!any) return {};
+  return known;
+}
+
 // One node for a bound call; in-place forms move their first operand on to the new node.
 ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace,
                       const CallArgs& args) {
@@ -279,18 +368,10 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     std::vector<Arg> key{n.args.at(1)};
     if (settle_numbers(*this, key, n.kwargs)) n.args[1] = key[0];
   }
-  const auto bound = [&] {
-    try {
-      return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
-    } catch (const OpError& e) {
-      if (e.kind != ErrorKind::Type) throw;
-      if (settle_numbers(*this, n.args, n.kwargs)) return md::bind(forms, n.args, n.kwargs);
-      graph_break<GB0112>(call_target(n), std::string(e.what()));
-    }
-  };
   try {
-    BoundCall call = bound();
-    if (sizes.env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
+    BoundCall call = bound_call(*this, forms, n, setitem);
+    if (sizes.env && settle_arguments(op(call.op), call.args, n.args, n.kwargs))
+      call = bound_call(*this, forms, n, setitem);
     n.op = call.op;
     // Library code the package brings along makes what it needs on the CPU, as the library does.
     if (!default_device().is_cpu() && !frame().is_library()) name_default_device(n, call);
@@ -306,6 +387,13 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     }
   } catch (const OpError& e) {
     report_op_error(e, n);
+  } catch (const AsksContent& e) {
+    const auto known = n.kwargs.size() == args.keywords.size() ? read_numbers(*this, args, e.places) : std::nullopt;
+    if (!known) graph_break<GB0033>(public_name);
+    if (spelling != Spelling::Function && spelling != Spelling::Method)
+      return emit(public_name, spelling, target, inplace, *known);
+    const std::string name = public_name.substr(public_name.starts_with("Tensor.") ? 7 : 0);
+    return call_op(inplace ? name + "_" : name, spelling, *known, target);
   } catch (const DataDependent& e) {
     report_data_dependent(*this, e, public_name, args);
   }

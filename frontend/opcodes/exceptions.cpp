@@ -139,7 +139,7 @@ OPCODE(BEFORE_WITH) {
   }
   auto* o = as<ObjectValue>(m);
   ValueRef enter = o ? o->special(t, "__enter__") : ValueRef(), exit = o ? o->special(t, "__exit__") : ValueRef();
-  if (o && (!enter || !exit) &&
+  if (o && (!enter || !exit) && !t.uncaught() &&
       !type_find(o->type, checked(PyUnicode_InternFromString(enter ? "__exit__" : "__enter__")).get()))
     t.raise(PyExc_TypeError, "'" + type_name(o->type) + "' object does not support the context manager protocol");
   if (!enter || !exit) graph_break<GB0142>(m->print());

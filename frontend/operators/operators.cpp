@@ -236,8 +236,20 @@ ValueRef objects(Operation& o) {
   unsupported_operands(o.t, o.a, o.b, o.symbol());
 }
 
+// A sequence asks the tensor how often to repeat it.
+bool needs_content(const Operation& o) {
+  const auto repeats = [](const ValueRef& v) {
+    const bool text =
+        v->kind == ValueKind::Constant && (PyUnicode_Check(v->real.get()) || PyBytes_Check(v->real.get()));
+    return text || v->kind == ValueKind::List || v->kind == ValueKind::Tuple;
+  };
+  const auto* tensor = as<TensorValue>(o.a->kind == ValueKind::Tensor ? o.a : o.b);
+  return o.op() == kMul && tensor && is_integral(tensor->type.dtype) && (repeats(o.a) || repeats(o.b));
+}
+
 ValueRef tensors(Operation& o) {
   if (!o.either(ValueKind::Tensor)) return {};
+  if (needs_content(o)) graph_break<GB0033>(std::string("operator.") + o.row().name);
   std::string name = o.row().name;
   if (o.inplace() && o.a->kind == ValueKind::Tensor)
     name = "i" + (name.back() == '_' ? name.substr(0, name.size() - 1) : name);
@@ -332,8 +344,16 @@ ValueRef constants(Operation& o) {
 
 ValueRef library_objects(Operation& o) { return library_operator(o.t, o.a, o.b, o.row().dunder, o.inplace()); }
 
+// Some of its places take any object: %s, %r, %a.
+bool writes_text(const ValueRef& format) {
+  if (!PyUnicode_Check(format->real.get())) return true;
+  const std::string text = text_of(format->real.get());
+  return text.find_first_of("sra", std::min(text.find('%'), text.size())) != std::string::npos;
+}
+
 // "%s" % x: what is written for a tensor only a run knows.
 ValueRef texts(Operation& o) {
+  if (formats(o.a, o.op()) && o.b->kind == ValueKind::Tensor && !writes_text(o.a)) graph_break<GB0033>("operator.mod");
   if (formats(o.a, o.op()) && holds_any_tensor(o.t, o.b)) o.no_rule();
   return {};
 }

@@ -98,7 +98,11 @@ constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo.distributed._collectives",
                                  "minidynamo.streams",
                                  "minidynamo.overrides",
-                                 "minidynamo.utils._python_dispatch"};
+                                 "minidynamo.utils._python_dispatch",
+                                 "minidynamo.cuda",
+                                 "minidynamo.xpu",
+                                 "minidynamo.mps",
+                                 "minidynamo.backends.mps"};
 
 const ClosedModule* closed_module(std::string_view module) {
   const auto below = [&](std::string_view of) {
@@ -223,6 +227,15 @@ static bool is_borrowed(const FunctionValue& f) {
   return closed && text_of(f.qualname.get()).find('.') == std::string::npos;
 }
 
+[[noreturn]] static void refuse_method(const FunctionValue& f) {
+  const std::string module(f.module_name()), name = text_of(f.qualname.get());
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f.real.get()));
+  GraphBreak b = make_break<GB0008>(module + "." + name, text_of(code->co_name), text_of(code->co_filename),
+                                    reason_of_function(module, name));
+  b.looks_at_frame = looks_at_frames(f.code.get());
+  throw b;
+}
+
 void break_on_skipped_method(Tracer& t, const FunctionValue& f) {
   const std::string_view module = f.module_name();
   if (f.real && has_attribute(f.real.get(), "_torchdynamo_disable")) break_if_disabled(f, true);
@@ -230,12 +243,20 @@ void break_on_skipped_method(Tracer& t, const FunctionValue& f) {
   if (is_dont_skip(f.real.get())) return;
   if (!is_borrowed(f) && may_inline(t, f)) return;
   if (watches_warnings(f)) return;  // has its own code
-  const std::string name = text_of(f.qualname.get());
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f.real.get()));
-  GraphBreak b = make_break<GB0008>(std::string(module) + "." + name, text_of(code->co_name),
-                                    text_of(code->co_filename), reason_of_function(std::string(module), name));
-  b.looks_at_frame = looks_at_frames(f.code.get());
-  throw b;
+  refuse_method(f);
+}
+
+// The functions of module random are methods of an object nobody sees.
+static bool was_reached_by_class(const FunctionValue& f, const CallArgs& args) {
+  if (args.positional.empty() || !PyFunction_Check(f.real.get()) || std::string_view(f.module_name()) == "random")
+    return false;
+  const std::string qualname = text_of(f.qualname.get());
+  return qualname.find('.') != std::string::npos && qualname.find("<locals>") == std::string::npos;
+}
+
+void break_on_skipped(Tracer& t, const FunctionValue& f, const CallArgs& args) {
+  if (was_reached_by_class(f, args)) refuse_method(f);
+  break_on_skipped(t, f.real.get());
 }
 
 // An ordinary method rebinds a variable around its class, and the object it is called on is of this trace. The function

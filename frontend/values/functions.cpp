@@ -301,7 +301,7 @@ ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
     }
     if (std::string_view(module_name()).starts_with("minidynamo."))  // a kind of tensor may have a code of its own
       for (auto& a : args.positional) (void)t.realize(a);
-    if (real) break_on_skipped(t, real.get());
+    if (real) break_on_skipped(t, *this, args);
     unmodelled(print(), "function of a module that is not traced");
   }
   if (t.config.trace_more || !is_tensor_function(t, *this)) return t.run_nested(t.make_frame(*this, std::move(args)));

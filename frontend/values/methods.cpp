@@ -113,7 +113,7 @@ bool is_method(PyObject* found) {
   PyTypeObject* type = Py_TYPE(found);
   return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type ||
          PyFunction_Check(found) || PyCFunction_Check(found) || type == &PyStaticMethod_Type ||
-         type == &PyClassMethod_Type;
+         type == &PyClassMethod_Type || std::string_view(type->tp_name) == "cython_function_or_method";
 }
 
 // A list or tuple as it is now; the values of anything else one by one, as they come.

@@ -8,6 +8,7 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/c_function_breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deferred_calls.h"
@@ -186,7 +187,7 @@ ValueRef OpaqueValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if (Py_TYPE(real.get())->tp_getattro != PyObject_GenericGetAttr) unmodelled_method(*this, text_of(name), args);
   PyRef bound = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!bound) t.raise_current();
-  break_on_skipped(t, bound.get());
+  break_on_c_function(t, bound.get(), args);
 }
 
 ValueRef OpaqueValue::next(Tracer& t) {

@@ -15,6 +15,7 @@
 #include "frontend/values/array.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/c_function_breaks.h"
 #include "frontend/values/cached_calls.h"
 #include "frontend/values/class_stores.h"
 #include "frontend/values/constant.h"
@@ -189,7 +190,8 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
   const std::string module = attr_text(callee.real.get(), "__module__"),
                     name = attr_text(callee.real.get(), "__name__");
   const bool is_public = !name.starts_with("_");  // __import__ is skipped as functions of C modules are
-  if (is_public && (module == "builtins" || find_item(t.frame().builtins.get(), name.c_str()) == callee.real.get())) {
+  if (is_public && (module == "builtins" || module == "_operator" ||
+                    find_item(t.frame().builtins.get(), name.c_str()) == callee.real.get())) {
     PyRef types = checked(PyList_New(0));
     auto add = [&](const ValueRef& v) {
       PyTypeObject* type = v->python_type();
@@ -206,7 +208,7 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
     if (looks_at_names(name)) graph_break<GB0059>(name, repr_of(types.get()), has_kwargs);
     not_modelled<GB0059>(name, repr_of(types.get()), has_kwargs);
   }
-  break_on_skipped(t, callee.real.get());
+  break_on_c_function(t, callee.real.get(), args);
 }
 
 }  // namespace
@@ -406,7 +408,7 @@ ValueRef descriptors(BuiltinCall& c) {
   } else if (!c.t.uncaught()) {
     refuse_arguments(c.t, c.function(), c.args);
   }
-  break_on_skipped(c.t, c.function());
+  break_on_c_function(c.t, c.function(), c.args);
 }
 
 ValueRef dict_fromkeys(BuiltinCall& c) {
@@ -473,7 +475,7 @@ ValueRef call_op_function(Tracer& t, const std::string& name, CallArgs args) {
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   if (overloads(name).empty()) {
     PyRef fn = checked(PyObject_GetAttrString(checked(import_module("minidynamo")).get(), name.c_str()));
-    break_on_skipped(t, fn.get());
+    break_on_c_function(t, fn.get(), args);
   }
   return t.call_op(name, Spelling::Function, args);
 }

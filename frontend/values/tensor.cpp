@@ -334,7 +334,7 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (n == "equal" || n == "allclose") graph_break<GB0033>(n);
   if (n == "retain_grad") graph_break<GB0108>(v.print());
   const bool lists_items = is_integral(v.type.dtype) && v.type.dtype != DType::UInt8;
-  if (n == "tolist" && args.size() == 0 && lists_items) graph_break<GB0124>(v.print(), tuple(), print_keywords(args));
+  if (n == "tolist" && args.size() == 0 && lists_items) graph_break<GB0033>(n);
   if (n == "tolist" && !lists_items) graph_break<GB0109>(v.print());
 }
 

@@ -12,6 +12,7 @@
 #include "frontend/values/dict_attributes.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/methods.h"
+#include "frontend/values/mode_decorators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
 
@@ -95,6 +96,7 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
     if (may_let_go(t)) unmodelled("weakref.ref", "an object that the function may let go of");
     return referent_of(t, *this);
   }
+  if (ValueRef decorated = decorated_in_mode(t, *this, args)) return decorated;
   PyTypeObject* type = python_type();
   if (type && !type->tp_call && !t.config.trace_more)
     listed_break<GB0147>(print(), print_list(args.positional), print_keywords(args));

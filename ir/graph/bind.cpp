@@ -395,6 +395,23 @@ std::string given_types(std::span<const Arg> args, const KwArgs& kwargs) {
 
 }  // namespace
 
+// Ints of a list that tensors hold: x.view(n, 1), x.expand([n, 2]). False: there were none.
+static bool read_sizes(const Schema& s, const Misfit& m, std::vector<Arg>& args, ReadNumber* read) {
+  std::span<Arg> sizes;
+  const int positional = positional_count(s);
+  if (m.kind == Misfit::TooMany && positional > 0 && is_list_param(s.params[positional - 1].type))
+    sizes = std::span(args).subspan(positional - 1);
+  else if (m.kind == Misfit::WrongType && m.given >= 0 && is_list_param(s.params[m.param].type))
+    if (auto* list = std::get_if<ListArg>(&args[m.given].v)) sizes = list->items;
+  bool any = false;
+  for (Arg& a : sizes)
+    if (const auto* t = a.get_if<TensorRef>(); t && takes_value_of(ParamType::Int, **t)) {
+      a = read(**t);
+      any = true;
+    }
+  return any;
+}
+
 bool try_bind(const Op& op, std::span<const Arg> args, const KwArgs& kwargs, BoundArgs& out) {
   return attempt(op, args, kwargs, out).kind == Misfit::None;
 }
@@ -403,6 +420,7 @@ bool try_bind_reading(const Op& op, std::vector<Arg> args, KwArgs kwargs, BoundA
   for (;;) {
     const Misfit m = attempt(op, args, kwargs, out);
     if (m.kind == Misfit::None) return true;
+    if (read_sizes(op.schema, m, args, read)) continue;
     const auto* t = m.kind == Misfit::WrongType ? m.value->get_if<TensorRef>() : nullptr;
     if (!t || !takes_value_of(op.schema.params[m.param].type, **t)) return false;
     const Arg number = read(**t);

@@ -18,6 +18,7 @@ MODULES = [
     "conditions_from_daily_work",
     "conditions_from_odd_places",
     "conditions_from_called_twice",
+    "conditions_of_contents_and_c_methods",
     "conditions_of_drawn_numbers",
     "conditions_other_ways",
 ]

@@ -194,7 +194,7 @@ WAYS = {
     "text of a list that looks up itself": ("GB0184", lambda x: (x + 1, str(looks_up_itself)), one),
     "dictionary of a pinned module": ("GB0032", lambda x: pinned(x), one),
     "pinned module that changes": ("GB0052", lambda m, x: m(x), lambda: (PinnedThatCounts(), torch.ones(2))),
-    "whole numbers as a list": ("GB0124", lambda x: (x + 1, torch.arange(3).tolist()), one),
+    "whole numbers as a list": ("GB0033", lambda x: (x + 1, torch.arange(3).tolist()), one),
     "answer of the library's own": ("GB0208", lambda x: (x + 1, x.dense_dim()), one),
     "drawn key": ("GB0178", lambda x: (x + 1, {random.randint(1, 1): 2}), one),
     "drawn bound": ("GB0178", lambda x: (x + 1, slice(random.randint(1, 1)).indices(3)), one),

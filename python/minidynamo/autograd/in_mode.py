@@ -25,6 +25,17 @@ def decorated(function, manager, given):
     return in_mode
 
 
+def decorated_in_trace(function, manager, given):
+    """As above where the decoration itself is traced: the code is that of the trace, whose entry is kept anyway."""
+
+    @functools.wraps(function)
+    def in_mode(*args, **kwargs):
+        with manager(*given):
+            return function(*args, **kwargs)
+
+    return in_mode
+
+
 def _makes_generators(function):
     while isinstance(function, functools.partial):
         function = function.func
