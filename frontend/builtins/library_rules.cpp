@@ -428,16 +428,16 @@ ValueRef rule_known_or(Tracer& t, CallArgs& args) {
 
 ValueRef rule_tensor(Tracer& t, CallArgs& args) {
   if (ValueRef made = tensor_of_array(t, args, true)) return made;
+  if (ValueRef made = tensor_of_tensor(t, args, true)) return made;
   if (ValueRef made = tensor_of_numbers(t, args)) return made;
   return make_tensor(t, args, "tensor");
 }
 ValueRef rule_as_tensor(Tracer& t, CallArgs& args) {
   if (ValueRef made = tensor_of_array(t, args, false)) return made;
-  if (args.size() == 1 && !args.positional.empty() && args[0]->kind == ValueKind::Tensor) return args[0];
+  if (ValueRef made = tensor_of_tensor(t, args, false)) return made;
   if (ValueRef made = tensor_of_numbers(t, args)) return made;
   return make_tensor(t, args, "as_tensor");
 }
-
 constexpr BuiltinRow kLibraryRules[] = {{"minidynamo._dynamo", "graph_break", rule_graph_break},
                                         {"minidynamo._dynamo", "skip_frame", rule_skip_frame},
                                         {"minidynamo._dynamo", "is_compiling", rule_is_compiling},

@@ -7,6 +7,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/tensor.h"
 #include "ir/compile/gradient_program.h"
+#include "ir/run/transforms.h"
 
 namespace md {
 
@@ -85,6 +86,8 @@ GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<
   const bool waits = options.mode == CompileMode::Background && !t.config.background_compile;
   const CompileMode mode = waits ? CompileMode::Wait : options.mode;
   GraphKernels made;
+  // Its outputs are what later gradients are asked for: they need the record of each op.
+  if (!differentiated.empty() && hands_out_level_inputs(*graph)) return {interpreting_kernel(graph), nullptr};
   if (may_be_opened(*graph)) {
     PyRef opened = opened_graph(make_graph_module(graph), options.backend_name);
     if (opened.get() != Py_None) return {python_kernel(std::move(opened), size_inputs(*graph)), nullptr};

@@ -2,6 +2,7 @@
 #include "frontend/values/number_value.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/plan/plan.h"
@@ -221,22 +222,38 @@ bool settle_numbers(Tracer& t, std::vector<Arg>& args, KwArgs& kwargs) {
 
 namespace {
 
-// The type the numbers have together; null: one is no number. `any`: some are numbers of the plan.
-PyTypeObject* common_type(Tracer& t, const ValueRef& raw, bool& any) {
-  if (is_stack_short()) return nullptr;  // nested too deep, or in itself
+// What the numbers of nested lists are together.
+struct CommonType {
+  std::optional<DType> dtype;
+  bool traced = false;  // some are numbers of the plan, or tensors
+};
+
+bool takes_number(const Value& v, DType& dtype) {
+  if (v.kind == ValueKind::Tensor) {
+    const TensorType& type = static_cast<const TensorValue&>(v).type;
+    dtype = type.dtype;
+    return type.sizes.empty();
+  }
+  if (v.kind != ValueKind::Number && v.kind != ValueKind::Constant) return false;
+  PyTypeObject* const type = v.python_type();
+  dtype = type == &PyFloat_Type ? default_dtype() : type == &PyLong_Type ? DType::Int64 : DType::Bool;
+  return type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type;
+}
+
+// False: something is no number.
+bool add_types(Tracer& t, const ValueRef& raw, CommonType& common) {
+  if (is_stack_short()) return false;  // nested too deep, or in itself
   const ValueRef v = t.realize(raw);
   auto* list = as<ListValue>(v);
   auto* tuple = as<TupleValue>(v);
-  any = any || plan_number(v);
-  if (!list && !tuple)
-    return v->kind == ValueKind::Number || v->kind == ValueKind::Constant ? v->python_type() : nullptr;
-  PyTypeObject* common = nullptr;
-  for (auto& item : list ? list->items : tuple->items) {
-    PyTypeObject* const type = common_type(t, item, any);
-    if (type != &PyFloat_Type && type != &PyLong_Type && type != &PyBool_Type) return nullptr;
-    if (!common || common == &PyBool_Type || type == &PyFloat_Type) common = type;
-  }
-  return common;
+  if (list || tuple)
+    return std::ranges::all_of(list ? list->items : tuple->items,
+                               [&](const ValueRef& item) { return add_types(t, item, common); });
+  DType dtype;
+  if (!takes_number(*v, dtype)) return false;
+  common.traced = common.traced || plan_number(v) || v->kind == ValueKind::Tensor;
+  common.dtype = common.dtype ? promote(*common.dtype, dtype) : dtype;
+  return true;
 }
 
 ValueRef stacked(Tracer& t, const ValueRef& raw, const ValueRef& dtype) {
@@ -251,6 +268,10 @@ ValueRef stacked(Tracer& t, const ValueRef& raw, const ValueRef& dtype) {
     for (auto& item : list ? list->items : tuple->items) parts.push_back(stacked(t, item, dtype));
     return t.call_op("stack", Spelling::Function, CallArgs{{make_ref<ListValue>(std::move(parts))}, {}});
   }
+  if (v->kind == ValueKind::Tensor) {
+    const ValueRef apart = t.call_op("detach", Spelling::Method, CallArgs{{v}, {}});
+    return t.call_op("to", Spelling::Method, CallArgs{{apart, dtype}, {}});
+  }
   auto* n = as<NumberValue>(v);
   if (!n) {
     const ValueRef shape = make_ref<TupleValue>(std::vector<ValueRef>{});
@@ -260,20 +281,40 @@ ValueRef stacked(Tracer& t, const ValueRef& raw, const ValueRef& dtype) {
   return t.call_op("to", Spelling::Method, CallArgs{{copy, dtype}, {}});
 }
 
+// Whether no keyword but `dtype`, which goes to `given`, and a `device` that is the CPU.
+bool reads_dtype(Tracer& t, const CallArgs& args, ValueRef& given) {
+  for (const auto& [key, raw] : args.keywords) {
+    const std::string name = text_of(key.get());
+    const ValueRef v = t.realize(raw);
+    const PyRef value = v->as_constant();
+    DType dtype;
+    if (!value) return false;
+    if (value.get() == Py_None && (name == "dtype" || name == "device")) continue;
+    if (name == "device" && text_of(value.get()) == "cpu") continue;
+    if (name != "dtype" || !as_dtype(value.get(), dtype)) return false;
+    given = v;
+  }
+  return true;
+}
+
 }  // namespace
 
+ValueRef tensor_of_tensor(Tracer& t, const CallArgs& args, bool copy) {
+  if (args.positional.size() != 1 || args.positional[0]->kind != ValueKind::Tensor) return {};
+  ValueRef dtype;
+  if (!reads_dtype(t, args, dtype)) return {};
+  ValueRef made = args.positional[0];
+  if (copy) made = t.call_op("clone", Spelling::Method, CallArgs{{made}, {}});
+  if (copy) made = t.call_op("detach", Spelling::Method, CallArgs{{made}, {}});
+  return dtype ? t.call_op("to", Spelling::Method, CallArgs{{made, dtype}, {}}) : made;
+}
+
 ValueRef tensor_of_numbers(Tracer& t, const CallArgs& args) {
-  const auto is_dtype = [](const auto& k) { return text_of(k.first.get()) == "dtype"; };
-  if (args.positional.size() != 1 || !std::ranges::all_of(args.keywords, is_dtype)) return {};
-  bool any = false;
-  PyTypeObject* const type = common_type(t, args.positional[0], any);
-  if (!any || !type) return {};
-  DType dtype = type == &PyFloat_Type ? default_dtype() : type == &PyLong_Type ? DType::Int64 : DType::Bool;
-  if (!args.keywords.empty()) {
-    const PyRef wanted = t.realize(args.keywords[0].second)->as_constant();
-    if (!wanted || !as_dtype(wanted.get(), dtype)) return {};
-  }
-  return stacked(t, args.positional[0], t.constant(dtype_object(dtype)));
+  ValueRef given;
+  if (args.positional.size() != 1 || !reads_dtype(t, args, given)) return {};
+  CommonType common;
+  if (!add_types(t, args.positional[0], common) || !common.traced || !common.dtype) return {};
+  return stacked(t, args.positional[0], given ? given : t.constant(dtype_object(*common.dtype)));
 }
 
 }  // namespace md

@@ -45,8 +45,10 @@ ValueRef dynamic_float(Tracer& t, PyObject* value, SourceRef source);
 NumberValue* plan_number(const ValueRef& v);
 // The number in the graph: an input, if the plan computes it.
 Node* graph_number(Tracer& t, NumberValue& n);
-// A tensor of numbers, in lists or not, some of which are numbers of the plan; null: none of them is, or something is
-// none.
+// tensor(x), and without `copy` as_tensor(x), of one tensor; null: there are other arguments.
+ValueRef tensor_of_tensor(Tracer& t, const CallArgs& args, bool copy);
+// A tensor of numbers, in lists or not, some of which are numbers of the plan or tensors without dimensions; null: none
+// of them is, or something is none.
 ValueRef tensor_of_numbers(Tracer& t, const CallArgs& args);
 // Numbers of the plan among the arguments where the op takes none of the graph: what is known while tracing becomes a
 // constant, a drawn int a size or position that the graph finds out. False: there are none.

@@ -6,6 +6,7 @@
 #include "ir/batching/levels.h"
 #include "ir/core/error.h"
 #include "ir/gradients/tape.h"
+#include "ir/graph/dataflow.h"
 #include "ir/run/batched_call.h"
 #include "ir/run/transforms.h"
 
@@ -121,6 +122,19 @@ std::shared_ptr<const Callee> transform_callee(std::string_view name) {
 bool holds_transforms(const Graph& g) {
   return std::ranges::any_of(
       g.nodes, [](const auto& n) { return n->callee && dynamic_cast<const TransformCallee*>(n->callee.get()); });
+}
+
+bool hands_out_level_inputs(const Graph& g) {
+  const auto makes_inputs = [](const Node& n) {
+    return n.kind == NodeKind::Call && n.name.starts_with("_input_of_level");
+  };
+  bool found = false;
+  for (const auto& n : g.nodes) {
+    if (n->kind != NodeKind::Output) continue;
+    for_each_input(
+        *n, [&](const Node* y) { found |= y->kind == NodeKind::GetItem && makes_inputs(*y->args[0].get<Node*>()); });
+  }
+  return found;
 }
 
 TransformsOfRun::TransformsOfRun() : before_(running.size()) {}

@@ -31,6 +31,9 @@ std::shared_ptr<const Callee> transform_callee(std::string_view name);
 
 // Whether there are such calls in the graph.
 bool holds_transforms(const Graph& g);
+// Whether an output is what a function under a transform saw as its argument: gradients are asked for with respect to
+// it when the graph is over, as functions made by vjp() and linearize() do.
+bool hands_out_level_inputs(const Graph& g);
 
 // While a graph runs: what it leaves open, because it failed, is ended.
 class TransformsOfRun {
