@@ -3,6 +3,7 @@
 
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
+#include "frontend/tensors/ambient_modes.h"
 #include "frontend/tensors/handlers.h"
 #include "frontend/tensors/overridable_function.h"
 #include "frontend/trace/breaks.h"
@@ -77,6 +78,9 @@ ValueRef rule_pop(Tracer& t, CallArgs& args) {
   expect_args(t, "_pop_torch_function_stack", args, 0, 0);
   if (t.overrides.modes.empty() || !is_called_by(t, "__exit__")) return {};
   const ValueRef mode = t.overrides.modes.back();
+  // One that was there before the call stays there while the graph runs: the block ends in plain Python.
+  const SourceRef place = mode->source ? mode->source->base : nullptr;
+  if (place && place->kind == SourceKind::Constant && place->object.get() == modes_list()) return {};
   t.overrides.modes.pop_back();
   return mode;
 }

@@ -2,6 +2,7 @@
 #include "frontend/driver/ambient_autocast.h"
 
 #include "frontend/cpython/import_module.h"
+#include "frontend/tensors/ambient_modes.h"
 #include "frontend/tensors/function_modes.h"
 #include "frontend/values/objects.h"
 
@@ -24,6 +25,16 @@ void enter_autocast(Tracer& t) {
   set("covered", t.boolean(false));
   set("outer", t.none());
   t.overrides.modes.push_back(region);
+}
+
+void enter_function_modes(Tracer& t) {
+  const SourceRef stack =
+      modes_around() == 0 ? nullptr : t.recorder.sources.constant(modes_list(), "torch_function_modes");
+  for (int i = 0; i < modes_around(); ++i) {
+    PyObject* const mode = PyList_GET_ITEM(modes_list(), i);
+    t.overrides.modes.push_back(
+        t.realize(t.from_object(mode, t.recorder.sources.child(stack, SourceKind::ListItem, nullptr, i))));
+  }
 }
 
 }  // namespace md

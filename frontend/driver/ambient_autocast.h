@@ -1,4 +1,4 @@
-// The region of autocast that a compiled function is called in.
+// The region of autocast and the modes of torch functions that a compiled function is called in.
 #pragma once
 
 #include "frontend/trace/tracer.h"
@@ -7,5 +7,7 @@ namespace md {
 
 // The trace begins in such a region if the thread is in one, for which its entry is guarded.
 void enter_autocast(Tracer& t);
+// The same for modes of the program, which are inputs of the trace.
+void enter_function_modes(Tracer& t);
 
 }  // namespace md

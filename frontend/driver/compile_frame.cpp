@@ -21,6 +21,8 @@
 #include "frontend/marked_callables/fake_tensors.h"
 #include "frontend/report/events.h"
 #include "frontend/report/source_lines.h"
+#include "frontend/tensors/ambient_modes.h"
+#include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/frame_places.h"
@@ -159,7 +161,17 @@ struct Compilation {
     return t.run(std::move(root), request.args);
   }
 
+  // No plan turns a mode on or off: `with` does both within one trace.
+  [[noreturn]] void leaves_modes() const {
+    const std::string why = "a mode of torch functions that is on after it, and was not before";
+    if (config.fullgraph) unmodelled(name, why);
+    throw SkipFrame{"it has " + why};
+  }
+
   EntryRef run() {
+    // What the compiler calls itself is not the program's.
+    std::optional<LessOverrides> unasked;
+    if (modes_around() != 0) unasked.emplace(Overrides::None);
     for (speculation.restarts = 0; speculation.restarts <= kMaxRestarts; ++speculation.restarts) {
       next_name_number();
       Tracer t(config, speculation);
@@ -174,7 +186,10 @@ struct Compilation {
         if (is_in_transform())
           graph_break<GB0149>(std::string(transform_levels().back().asks_gradients() ? "grad" : "vmap"));
         enter_autocast(t);
+        enter_function_modes(t);
+        const std::size_t modes_before = t.overrides.modes.size();
         TraceResult end = traced(t, root_frame(t, request, name));
+        if (t.overrides.modes.size() != modes_before) leaves_modes();
         t.finishing = true;
         ended_at = end.end == TraceResult::End::Return ? PlacedFrames{{end.returned_at}} : placed_frames(t);
         keep_apart(t, end);

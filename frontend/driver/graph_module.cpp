@@ -6,11 +6,14 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "frontend/cpython/import_module.h"
 #include "frontend/marked_callables/call_out.h"
+#include "frontend/tensors/ambient_modes.h"
+#include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "ir/compile/passes/functionalize.h"
@@ -331,6 +334,9 @@ struct PythonKernel final : Kernel {
   }
 
   void call_backend(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
+    // Modes around the call have answered while it was traced.
+    std::optional<LessOverrides> unasked;
+    if (modes_around() != 0) unasked.emplace(Overrides::None);
     PyRef args = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs.size())));
     for (std::size_t k = 0; k < inputs.size(); ++k)
       PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(k),

@@ -1,6 +1,7 @@
 // Packs the ambient state (grad mode, default dtype, threads, device) into a word and explains a difference.
 #include "frontend/guards/state.h"
 
+#include "frontend/tensors/ambient_modes.h"
 #include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/core/threads.h"
@@ -20,6 +21,7 @@ constexpr Field kDefaultDType{8, 8, "default_dtype"};
 constexpr Field kThreads{16, 32, "num_threads"};
 constexpr Field kDefaultDevice{48, 8, "default_device"};
 constexpr Field kAutocast{56, 2, "autocast_state"};
+constexpr Field kFunctionModes{58, 3, "torch_function_modes"};
 
 }  // namespace
 
@@ -28,7 +30,7 @@ std::int64_t ambient_state() {
   return std::int64_t{modes.grad_enabled} << kGradMode.shift | std::int64_t{modes.inference} << kInferenceMode.shift |
          static_cast<std::int64_t>(default_dtype()) << kDefaultDType.shift |
          static_cast<std::int64_t>(modes.default_device.type) << kDefaultDevice.shift |
-         static_cast<std::int64_t>(num_threads()) << kThreads.shift | std::int64_t{autocast_word()} << kAutocast.shift;
+         static_cast<std::int64_t>(num_threads()) << kThreads.shift | std::int64_t{overrides_word()} << kAutocast.shift;
 }
 
 std::int64_t abc_token(PyObject* get_cache_token) {
@@ -52,7 +54,8 @@ void guards::GlobalState::explain_difference(std::int64_t before, std::int64_t n
   const auto add = [](std::string& to, const Field& f, std::int64_t word) {
     to += (to.empty() ? "" : ", ") + std::string(f.name) + "=" + value_text(f, f.of(word));
   };
-  for (const Field& f : {kGradMode, kInferenceMode, kDefaultDType, kThreads, kDefaultDevice, kAutocast}) {
+  for (const Field& f :
+       {kGradMode, kInferenceMode, kDefaultDType, kThreads, kDefaultDevice, kAutocast, kFunctionModes}) {
     if (f.of(before) == f.of(now)) continue;
     names += std::string(f.name) + " ";
     add(why.expected, f, before);

@@ -59,7 +59,8 @@ struct DefaultDevice {
 
 struct TorchFunctionModeStack {
   static constexpr const char* name = "TORCH_FUNCTION_MODE_STACK";
-  static constexpr const char* unchecked = "always so: there are no modes of torch functions";
+  static constexpr const char* unchecked =
+      "their number is a part of GLOBAL_STATE, and each that was there has guards of its own";
   static std::string text(const GuardRecord&, const std::string&) { return "___check_torch_function_mode_stack()"; }
 };
 

@@ -2,9 +2,11 @@
 #include "frontend/tensors/function_modes.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "frontend/tensors/ambient_modes.h"
 #include "frontend/tensors/subclass.h"
 #include "ir/tensor/handled.h"
 
@@ -31,14 +33,15 @@ struct Modes {
 thread_local Modes modes;
 thread_local Overrides asked = Overrides::All;
 
-PyTypeObject* region_type = nullptr;  // kept for the life of the process
-thread_local int word_of_autocast = 0;
+PyTypeObject* region_type = nullptr;     // kept for the life of the process
+thread_local int word_of_overrides = 0;  // overrides_word(); the number goes up to more than kMostModes
+PyObject* shown_modes = nullptr;         // modes_list()
 
 bool changes_answers(PyObject* mode) { return Py_TYPE(mode) != region_type; }
 bool is_region(const PyRef& mode) { return region_type && Py_TYPE(mode.get()) == region_type; }
 
 void push(PyRef mode) {
-  if (!is_region(mode)) ++changed_overrides;
+  if (!is_region(mode)) ++changed_overrides, word_of_overrides += 1 << kModesShift;
   modes.stack.push_back(std::move(mode));
   ++function_modes;
 }
@@ -47,8 +50,20 @@ PyRef pop() {
   PyRef mode = std::move(modes.stack.back());
   modes.stack.pop_back();
   --function_modes;
-  if (!is_region(mode)) --changed_overrides;
+  if (!is_region(mode)) --changed_overrides, word_of_overrides -= 1 << kModesShift;
+  if (PyList_GET_SIZE(shown_modes) != 0) PyList_SetSlice(shown_modes, 0, PyList_GET_SIZE(shown_modes), nullptr);
   return mode;
+}
+
+void show_modes() {
+  const Py_ssize_t shown = PyList_GET_SIZE(shown_modes);
+  const auto is_shown = [](const PyRef& mode, PyObject* other) { return mode.get() == other; };
+  PyObject** const first = PySequence_Fast_ITEMS(shown_modes);
+  if (std::ranges::equal(modes.stack, std::span(first, static_cast<std::size_t>(shown)), is_shown)) return;
+  const PyRef now = checked(PyList_New(0));
+  for (const PyRef& mode : modes.stack)
+    if (PyList_Append(now.get(), mode.get()) < 0) throw PythonError{};
+  if (PyList_SetSlice(shown_modes, 0, shown, now.get()) < 0) throw PythonError{};
 }
 
 PyObject* push_mode(PyObject*, PyObject* mode) {
@@ -73,7 +88,7 @@ PyObject* set_autocast_word(PyObject*, PyObject* word) {
   return guarded([&]() -> PyObject* {
     const long value = PyLong_AsLong(word);
     if (value == -1 && PyErr_Occurred()) throw PythonError{};
-    word_of_autocast = static_cast<int>(value);
+    word_of_overrides = modes_around() << kModesShift | static_cast<int>(value);
     Py_RETURN_NONE;
   });
 }
@@ -194,10 +209,17 @@ PyMethodDef module_functions[] = {
 }  // namespace
 
 Overrides overrides_asked() { return asked; }
-int autocast_word() { return word_of_autocast; }
+int autocast_word() { return word_of_overrides & ((1 << kModesShift) - 1); }
+int overrides_word() { return word_of_overrides; }
+PyObject* modes_list() { return shown_modes; }
 PyTypeObject* autocast_region_type() { return region_type; }
+// In what order modes and regions of autocast stand is not guarded: code under both runs as plain Python.
 bool overrides_are_changed_here() {
-  return asked != Overrides::All || !std::ranges::all_of(modes.stack, is_region) || handlers_here().modes != 0;
+  if (asked != Overrides::All || handlers_here().modes != 0) return true;
+  if (modes_around() == 0) return false;
+  if (modes_around() > kMostModes || std::ranges::any_of(modes.stack, is_region)) return true;
+  show_modes();
+  return false;
 }
 
 LessOverrides::LessOverrides(Overrides left) : before_(std::exchange(asked, std::max(asked, left))) {
@@ -216,6 +238,7 @@ AnsweringMode::~AnsweringMode() {
 }
 
 int init_function_modes(PyObject* module) {
+  if (!shown_modes && !(shown_modes = PyList_New(0))) return -1;
   if (add_switch<Overrides::Modes>(module, "DisableTorchFunctionSubclass", "minidynamo._C.DisableTorchFunctionSubclass",
                                    "Context manager: calls inside ask no subclass's __torch_function__.") < 0 ||
       add_switch<Overrides::None>(module, "DisableTorchFunction", "minidynamo._C.DisableTorchFunction",

@@ -1,0 +1,19 @@
+// The modes around a call, which compiled code is made for: their number is part of the ambient state, and they stand
+// in a list that sources of entries begin at.
+#pragma once
+
+#include <Python.h>
+
+namespace md {
+
+// The region of autocast in two bits (autocast_word()), the number of other modes above them.
+int overrides_word();
+inline constexpr int kModesShift = 2;
+inline constexpr int kMostModes = 7;  // code under more of them runs as plain Python
+inline int modes_around() { return overrides_word() >> kModesShift; }
+
+// The modes of the thread that called compiled code last, the outermost first. Brought up to date where a call finds
+// modes around it; empty as soon as one of them is left.
+PyObject* modes_list();
+
+}  // namespace md
