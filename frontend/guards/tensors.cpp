@@ -51,6 +51,7 @@ void TensorMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
   fact->requires_grad = t.requires_grad;
   fact->history = t.history;
   fact->wrapped_number = t.wrapped_number;
+  op.flag = static_cast<std::uint8_t>(g.value);
   fact->dim = static_cast<std::uint8_t>(t.sizes.size());
   op.tensor = fact.get();
   b.compiled.tensors.push_back(std::move(fact));
@@ -85,7 +86,7 @@ bool TensorMatch::explain_type(PyObject* o, Why& why) {
   return false;
 }
 
-void TensorMatch::explain_difference(const TensorFact& f, const TensorImpl& t, Why& why) {
+void TensorMatch::explain_difference(const TensorFact& f, const TensorImpl& t, Pending pending, Why& why) {
   const auto set = [&](const std::string& what) { why.text = "tensor '" + why.source() + "' " + what; };
   const auto differs = [&](std::string part, std::string expected, std::string actual) {
     why.part = std::move(part), why.expected = std::move(expected), why.actual = std::move(actual);
@@ -127,6 +128,14 @@ void TensorMatch::explain_difference(const TensorFact& f, const TensorImpl& t, W
   for (std::size_t d = 0; d < dim; ++d) {
     if (!fits(t.strides[d], f.extents[2 * d + 1]))
       return extent_differs("stride", d, f.extents[2 * d + 1], t.strides[d]);
+  }
+  if (const Pending p = pending_of(t); !(p == pending)) {
+    const auto word = [](Pending of) {
+      return of.conjugate ? of.negative ? "conjugate and negative" : "conjugate" : of.negative ? "negative" : "plain";
+    };
+    differs("is_conj(), is_neg()", word(pending), word(p));
+    return set(std::string("dispatch key set mismatch. expected a ") + word(pending) + " view, actual a " + word(p) +
+               " one");
   }
   set(std::string("wrapped number mismatch. expected ") + (f.wrapped_number ? "1" : "0"));
 }

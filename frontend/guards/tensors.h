@@ -3,6 +3,7 @@
 
 #include "frontend/guards/compiled_guards.h"
 #include "frontend/tensors/tensor_object.h"
+#include "ir/tensor/lazy_view.h"
 
 namespace md::guards {
 
@@ -18,8 +19,9 @@ struct TensorMatch {
     const TensorImpl& t = *tensor_impl(o);
     const bool same = t.dtype == f.dtype && t.requires_grad == f.requires_grad && t.history == f.history &&
                       t.wrapped_number == f.wrapped_number && t.device() == f.device && t.sizes.size() == f.dim &&
-                      (f.any_extent ? extents_fit<true>(f, t) : extents_fit<false>(f, t));
-    if (explain && !same) explain_difference(f, t, *why);
+                      (f.any_extent ? extents_fit<true>(f, t) : extents_fit<false>(f, t)) &&
+                      (t.batch ? pending_of(t) == pending_in(op.flag) : op.flag == 0);
+    if (explain && !same) explain_difference(f, t, pending_in(op.flag), *why);
     return same;
   }
   static std::string text(const GuardRecord& r, const std::string& s);
@@ -38,8 +40,9 @@ struct TensorMatch {
     return true;
   }
   static bool fits(std::int64_t actual, std::int64_t wanted) { return (actual == wanted) | (wanted == kAnyExtent); }
+  static Pending pending_in(std::uint8_t flag) { return {(flag & 1) != 0, (flag & 2) != 0}; }
   static bool explain_type(PyObject* o, Why& why);  // false
-  static void explain_difference(const TensorFact& f, const TensorImpl& t, Why& why);
+  static void explain_difference(const TensorFact& f, const TensorImpl& t, Pending pending, Why& why);
 };
 
 // Which inputs share storage, and at which offsets.

@@ -4,6 +4,7 @@
 
 #include "frontend/guards/attributes.h"
 #include "frontend/report/events.h"
+#include "frontend/tensors/array_view.h"
 #include "frontend/tensors/gradients.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -12,6 +13,7 @@
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/tensor.h"
+#include "ir/tensor/lazy_view.h"
 #include "ir/tensor/shared_memory.h"
 
 namespace md {
@@ -30,6 +32,8 @@ std::string placeholder_target(const Source& source) {
 // What the graph assumes of an input, and that nobody marks dimensions of it which are not marked now.
 static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
   Guard g{GuardKind::TensorMatch, v.source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))};
+  const Pending pending = pending_of(*tensor_impl(object));
+  g.value = (pending.conjugate ? 1 : 0) | (pending.negative ? 2 : 0);
   g.tensor = v.type;
   g.where = t.user_frame();
   t.recorder.guards.add(std::move(g));
@@ -76,9 +80,25 @@ int Tracer::storage_of_input(const Ref<Storage>& memory) {
   return number;
 }
 
+// The graph is given the memory, and shows it as the tensor does.
+static ValueRef input_pending(Tracer& t, PyObject* object, SourceRef source, Pending p) {
+  const PyRef memory = array_tensor(object);
+  ValueRef shown = t.input_tensor(memory.get(), t.recorder.sources.child(source, SourceKind::ArrayTensor));
+  if (p.conjugate) shown = t.call_op("conj", Spelling::Method, CallArgs{{shown}, {}});
+  if (p.negative) shown = t.call_op("_neg_view", Spelling::Function, CallArgs{{shown}, {}});
+  auto* const v = as<TensorValue>(shown);
+  v->source = source;
+  v->real = PyRef::borrow(object);
+  v->type.requires_grad = tensor_impl(object)->requires_grad;
+  v->type.history = tensor_impl(object)->history;
+  guard_input(t, *v, object);
+  return shown;
+}
+
 ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   if (graphs.on_fakes) unmodelled(source->name, "tensor from outside in a function that computes shapes");
   TensorImpl* impl = tensor_impl(object);
+  if (const Pending p = pending_of(*impl)) return input_pending(*this, object, source, p);
   const bool of_array = source->kind == SourceKind::ArrayTensor;  // guarded as what it is
   TensorType type = input_type(*this, object, of_array ? source->base : source);
   type.storage = storage_of_input(impl->storage);

@@ -23,6 +23,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/handled_values.h"
 #include "frontend/values/number_formulas.h"
+#include "frontend/values/pending_views.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
@@ -380,6 +381,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
       take_on_grad(*self, check_traced_assignment(*this, n, check_later), target);
     } else {
       if (inplace) check_writable(*self);
+      if (op(n.op).kind() == OpKind::View) check_pending(n);
       n.types = infer_traced(*this, n, call.args, handed_back, check_later);
       n.multi = op(call.op).schema.results != 1;
       if (handled) stand_ins = call_stand_ins(*this, args, n, call, inplace);

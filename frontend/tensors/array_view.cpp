@@ -6,6 +6,7 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/plain_object.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/run/lazy_calls.h"
 
 namespace md {
 
@@ -97,6 +98,7 @@ bool is_scalar_of(PyObject* scalar, PyObject* number) {
 }
 
 PyRef array_tensor(PyObject* array) {
+  if (is_tensor(array)) return wrap_tensor(as_in_memory(TensorRef(tensor_impl(array))));
   if (PyFloat_CheckExact(array)) {
     const DType dtype = DType::Float64;
     return wrap_tensor(tensor_from_data(array, &dtype));

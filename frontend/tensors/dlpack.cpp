@@ -9,6 +9,7 @@
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/run/op_recorder.h"
 #include "ir/tensor/extent.h"
+#include "ir/tensor/lazy_view.h"
 
 namespace md {
 
@@ -99,6 +100,11 @@ PyRef capsule_of(const TensorImpl& t, std::uint64_t flags) {
 
 void check_exportable(const TensorImpl& t) {
   if (t.batch) expect_elements(t, "DLPack");
+  if (const Pending p = pending_of(t)) {
+    PyErr_SetString(PyExc_BufferError, p.conjugate ? "Can't export tensors with the conjugate bit set: resolve_conj()"
+                                                   : "Can't export tensors with the negative bit set: resolve_neg()");
+    throw PythonError{};
+  }
   if (in_transform() && op_recorder()) expect_known();
   if (!t.has_memory()) {
     PyErr_Format(PyExc_BufferError, "Cannot pack tensors on %s: they have no elements", to_string(t.device()).c_str());

@@ -10,6 +10,7 @@
 #include "ir/run/eager.h"
 #include "ir/tensor/batched.h"
 #include "ir/tensor/extent.h"
+#include "ir/tensor/lazy_view.h"
 
 namespace md {
 
@@ -49,7 +50,7 @@ PyRef strided(const PassedArgs& call) { return become_view(call, "as_strided"); 
 PyRef detached(const PassedArgs& call) {
   no_arguments("detach_", call, 1);
   TensorImpl& self = *tensor_impl(call.args[0]);
-  if (self.batch) {
+  if (self.batch && !pending_of(self)) {
     adopt(self, *call_table("detach", {Arg(TensorRef(&self))}).get<TensorRef>());
     renew_grad_state(self);
     return PyRef::borrow(call.args[0]);

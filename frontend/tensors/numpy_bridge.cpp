@@ -11,6 +11,7 @@
 #include "frontend/tensors/known_values.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/run/lazy_calls.h"
 #include "ir/run/op_recorder.h"
 #include "ir/tensor/extent.h"
 
@@ -172,7 +173,10 @@ PyRef numpy_method(const PassedArgs& call) {
   PyObject* out[2];
   parse_native({"numpy", names, 1, 1}, call, out);
   TensorRef t(tensor_impl(out[0]));
-  if (!out[1] || !checked(PyObject_IsTrue(out[1]))) refuse_with_gradient(*t);
+  if (!out[1] || !checked(PyObject_IsTrue(out[1])))
+    refuse_with_gradient(*t);
+  else
+    t = resolved(t);
   return array_from_tensor(t);
 }
 
@@ -292,6 +296,12 @@ TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only) {
 
 PyRef array_from_tensor(const TensorRef& t) {
   if (t->batch) expect_elements(*t, "numpy()");
+  if (const Pending p = pending_of(*t)) {
+    throw OpError(ErrorKind::Runtime, p.conjugate ? "Can't call numpy() on Tensor that has conjugate bit set. Use "
+                                                    "tensor.resolve_conj().numpy() instead."
+                                                  : "Can't call numpy() on Tensor that has negative bit set. Use "
+                                                    "tensor.resolve_neg().numpy() instead.");
+  }
   if (in_transform() && op_recorder()) expect_known();
   if (!t->has_memory()) {
     throw_type_error("can't convert a tensor on device '%s' to numpy: it has no elements",

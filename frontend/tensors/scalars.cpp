@@ -5,6 +5,7 @@
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/core/scalar_builder.h"
 #include "ir/graph/dynamic.h"
+#include "ir/run/lazy_calls.h"
 #include "ir/tensor/handled.h"
 #include "ir/tensor/stored_numbers.h"
 #include "ir/tensor/strided.h"
@@ -48,7 +49,8 @@ PyRef tolist_method(const PassedArgs& call) {
   const TensorImpl& t = *tensor_impl(call.args[0]);
   expect_elements(t, nullptr);
   expect_known();
-  return list_of(t, 0, static_cast<const char*>(t.data()));
+  const TensorRef shown = resolved(TensorRef(const_cast<TensorImpl*>(&t)));
+  return list_of(*shown, 0, static_cast<const char*>(shown->data()));
 }
 
 constexpr NativeRow kMethods[] = {
@@ -93,7 +95,7 @@ void expect_elements(const TensorImpl& t, const char* question) {
     throw OpError(ErrorKind::Runtime, std::string(question ? question : "tolist()") +
                                           " asks for the elements of a tensor that only its __torch_dispatch__ knows");
   }
-  if (t.batch) {
+  if (t.batch && !pending_of(t)) {
     throw OpError(ErrorKind::Runtime,
                   std::string("vmap: ") + (question ? question : "tolist()") +
                       " asks for the elements of a tensor that differ from example to example. Compute with tensors, "
@@ -114,6 +116,10 @@ PyRef item(const TensorImpl& t) {
     if (PyRef answer = handled_answer("_local_scalar_dense", {TensorRef(const_cast<TensorImpl*>(&t))})) return answer;
   expect_elements(t, "Tensor.item()");
   expect_known();
+  if (pending_of(t)) {
+    const TensorRef shown = resolved(TensorRef(const_cast<TensorImpl*>(&t)));
+    return element(shown->dtype, shown->data());
+  }
   return element(t.dtype, t.data());
 }
 

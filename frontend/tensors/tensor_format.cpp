@@ -5,6 +5,7 @@
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/text_layout.h"
 #include "ir/batching/levels.h"
+#include "ir/run/lazy_calls.h"
 #include "ir/tensor/batched.h"
 
 namespace md {
@@ -107,7 +108,14 @@ std::string indented(const std::string& text) {
 }
 
 // Inside function transforms: what each level makes of the tensor, innermost first, and in the middle what is there.
-std::string text_in_transform(const TensorImpl& t, const std::string& prefix) {
+std::string text_in_transform(const TensorImpl& given, const std::string& prefix) {
+  TensorRef shown(const_cast<TensorImpl*>(&given));
+  if (pending_of(given)) {
+    shown = resolved(shown);
+    shown->autograd = given.autograd;
+    shown->set_grad_state({given.requires_grad, given.history});
+  }
+  const TensorImpl& t = *shown;
   const Batch* batch = batch_of(t);
   const TensorImpl& all = batch ? *batch->all : t;
   const auto levels = transform_levels();

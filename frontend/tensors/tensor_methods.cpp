@@ -9,6 +9,7 @@
 #include "ir/infer/memory_formats.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/handled.h"
+#include "ir/tensor/lazy_view.h"
 
 namespace md {
 
@@ -103,12 +104,11 @@ PyRef complex_method(const PassedArgs& call) {
 }
 PyRef is_conj_method(const PassedArgs& call) {
   no_arguments("is_conj", call, 1);
-  const TensorImpl& t = self_of(call);
-  return bool_ref(is_complex(t.dtype) && t.storage->is_conjugate());
+  return bool_ref(pending_of(self_of(call)).conjugate);
 }
-PyRef is_lazy_view_method(const PassedArgs& call) {
+PyRef is_neg_method(const PassedArgs& call) {
   no_arguments("is_neg", call, 1);
-  return bool_ref(false);
+  return bool_ref(pending_of(self_of(call)).negative);
 }
 PyRef is_signed_method(const PassedArgs& call) {
   no_arguments("is_signed", call, 1);
@@ -235,6 +235,16 @@ PyRef reduce_over_memory(PyObject* self, const TensorImpl& own) {
                                dict ? dict : Py_None));
 }
 
+// (rebuild, (what lies in memory, is it conjugate, is it negative))
+PyRef reduce_pending(const TensorRef& self, Pending p) {
+  const PyRef module = checked(import_module("minidynamo.real_tensors"));
+  const PyRef rebuild = checked(PyObject_GetAttrString(module.get(), "_pending_again"));
+  const TensorRef memory = alias(self);
+  set_pending(*memory, {});
+  return checked(Py_BuildValue("(O(NOO))", rebuild.get(), wrap_tensor(memory).release(),
+                               p.conjugate ? Py_True : Py_False, p.negative ? Py_True : Py_False));
+}
+
 // Without elements: (rebuild, (device, sizes, dtype, requires_grad, type), attributes)
 PyRef reduce_method(const PassedArgs& call) {
   PyObject* self = call.args[0];
@@ -244,6 +254,7 @@ PyRef reduce_method(const PassedArgs& call) {
     return checked(PyObject_CallMethod(wrappers.get(), "reduced", "O", self));
   }
   if (own.batch) expect_elements(own, "pickling");
+  if (const Pending p = pending_of(own)) return reduce_pending(TensorRef(tensor_impl(self)), p);
   if (own.has_memory()) return reduce_over_memory(self, own);
   const TensorRef flat = call_table("contiguous", {Arg(TensorRef(tensor_impl(self)))}).get<TensorRef>();
   PyRef data = device_object(own.device());
@@ -272,8 +283,8 @@ constexpr NativeRow kMethods[] = {
     {"is_floating_point", is_floating_point_method, "is_floating_point()\n\nWhether the dtype is a floating one."},
     {"is_complex", is_complex_method, "is_complex()\n\nWhether the dtype is complex."},
     {"__complex__", complex_method, "The element as a complex number."},
-    {"is_neg", is_lazy_view_method, "is_neg()\n\nFalse: no tensor is a lazily negated view."},
-    {"is_conj", is_conj_method, "is_conj()\n\nWhether it was made by conj(), or is a view of what was."},
+    {"is_neg", is_neg_method, "is_neg()\n\nWhether its memory holds the negatives of what it shows."},
+    {"is_conj", is_conj_method, "is_conj()\n\nWhether its memory holds the conjugates of what it shows."},
     {"is_signed", is_signed_method, "is_signed()\n\nWhether the dtype has negative values."},
     {"get_device", get_device_method, "get_device()\n\n-1: the CPU has no ordinal."},
     {"requires_grad_", requires_grad_method, "requires_grad_(requires_grad=True)\n\nSets requires_grad, returns self."},
@@ -290,6 +301,7 @@ TensorRef alias(const TensorRef& t) {
   if (const Batch* b = batch_of(*t)) return batched_tensor(alias(b->all), b->levels);
   TensorRef made = make_ref<TensorImpl>(t->storage, t->dtype, t->sizes, t->strides, t->offset);
   made->set_grad_state({t->requires_grad, t->history});
+  set_pending(*made, pending_of(*t));
   return made;
 }
 

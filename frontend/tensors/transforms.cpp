@@ -6,7 +6,7 @@
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/batching/levels.h"
 #include "ir/run/batched_call.h"
-#include "ir/tensor/batched.h"
+#include "ir/tensor/lazy_view.h"
 
 namespace md {
 
@@ -117,6 +117,17 @@ PyRef input_of_level_function(const PassedArgs& call) {
   return checked(PyTuple_Pack(2, seen_object.get(), reached_object.get()));
 }
 
+// _with_pending(tensor, conjugate, negative): a view that shows the memory so.
+PyRef with_pending(const PassedArgs& call) {
+  static const char* const names[] = {"tensor", "conjugate", "negative"};
+  PyObject* out[3];
+  parse_native({"_with_pending", names, 3}, call, out);
+  Arg view = tensor_of(out[0], "_with_pending");
+  if (out[1] == Py_True) view = call_table("_conj", {view});
+  if (out[2] == Py_True) view = call_table("_neg_view", {view});
+  return wrap_tensor(view.get<TensorRef>());
+}
+
 PyRef outside(const PassedArgs& call) {
   static const char* const names[] = {"tensor"};
   PyObject* out[1];
@@ -145,6 +156,7 @@ PyRef vmap_of_level(const PassedArgs& call) {
 }
 
 constexpr NativeRow kFunctions[] = {
+    {"_with_pending", with_pending, "A view that shows the conjugates or the negatives of the tensor's memory."},
     {"_begin_vmap", begin_vmap, "A call of vmap begins in this thread; its number.", true},
     {"_begin_draws", begin_draws, "Random numbers are from here on as inside such a call of vmap.", true},
     {"_begin_grad", begin_grad, "A transform that asks for gradients begins in this thread; its number.", true},

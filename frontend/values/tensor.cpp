@@ -23,6 +23,7 @@
 #include "frontend/values/hook_handles.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/pending_views.h"
 #include "frontend/values/rules.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
@@ -97,17 +98,6 @@ static ValueRef is_contiguous(Tracer& t, TensorValue& v, CallArgs& args) {
   return t.boolean(dense);
 }
 
-// Whether conj() in this graph made what the tensor lies in.
-static bool is_conjugate(Tracer& t, const TensorType& type) {
-  if (!is_complex(type.dtype)) return false;
-  for (const auto& n : t.graphs.current->nodes) {
-    if (n->kind != NodeKind::Op || n->op != id::Conj || n->types.front().storage != type.storage) continue;
-    auto* const* from = n->args.empty() ? nullptr : n->args[0].get_if<Node*>();
-    return from && !is_conjugate(t, (*from)->type());
-  }
-  return false;
-}
-
 // Methods that answer from metadata.
 static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n, CallArgs& args) {
   const TensorType& type = v.type;
@@ -135,12 +125,11 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
     return size_value(t, count(type));
   }
   if (n == "is_floating_point") return t.boolean(is_floating(type.dtype));
-  if (n == "is_neg") return t.boolean(false);
-  if (n == "is_conj") {
+  if (n == "is_conj" || n == "is_neg") {
     // A program's call is recorded, and breaks because of its result; resolve_conj() of the library asks, too.
     if (!t.config.trace_more && !is_in_library(t)) return {};
-    if (v.real && tensor_impl(v.real.get())->storage->is_conjugate()) return {};  // no guard would tell it from others
-    return t.boolean(is_conjugate(t, type));
+    const Pending p = pending_of(*v.node);
+    return t.boolean(n == "is_neg" ? p.negative : p.conjugate);
   }
   if (n == "is_complex") return t.boolean(is_complex(type.dtype));
   if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
@@ -346,7 +335,7 @@ static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
     graph_break<GB0106>(v.print());
   }
   const DType dtype = v.type.dtype;
-  if (args.size() != 0 || v.type.requires_grad || !buffer_format(dtype))
+  if (args.size() != 0 || v.type.requires_grad || !buffer_format(dtype) || pending_of(*v.node))
     unmodelled_method(v, "numpy", args);  // refused, or given away with force=True
   return make_ref<ArrayValue>(Ref<TensorValue>(&v), false, true);
 }

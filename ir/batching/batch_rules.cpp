@@ -39,6 +39,8 @@ constexpr RuleRow kRows[] = {
     {id::Cat, batch_cat},
     {id::Convolution, batch_convolution},
     {id::Detach, batch_same_call},
+    {id::ConjView, batch_same_call},
+    {id::NegView, batch_same_call},
     {id::ViewAsReal, batch_same_call},
     {id::ViewAsComplex, batch_same_call},
     {id::ViewDType, batch_same_call},

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ir/infer/unbacked.h"
+#include "ir/tensor/lazy_view.h"
 
 namespace md {
 
@@ -80,6 +81,21 @@ Arg PartsCaller::atan2(const Arg& y, const Arg& x) const {
 Arg PartsCaller::is_zero(const ComplexParts& z) const {
   return e.call(id::LogicalAnd,
                 {e.call(id::Eq, {part_tensor(e, z.re, z.im), 0.0}), e.call(id::Eq, {part_tensor(e, z.im, z.re), 0.0})});
+}
+
+Arg PartsCaller::pairs(const Arg& x) const {
+  const auto* t = x.get_if<TensorRef>();
+  const Pending p = t ? pending_of(**t) : Pending{};
+  Arg z = x;
+  if (p.conjugate) z = e.call(id::ConjView, {z});
+  if (p.negative) z = e.call(id::NegView, {z});
+  const Arg held = e.call(id::ViewAsReal, {z});
+  if (!p) return held;
+  const auto part = [&](int i, bool turned) {
+    const Arg seen = e.call(id::Select, {held, -1, i});
+    return turned ? neg(seen) : seen;
+  };
+  return e.call(id::ViewAsReal, {joined({part(0, p.negative), part(1, p.conjugate != p.negative)})});
 }
 
 ComplexParts PartsCaller::parts(const Arg& x, DType t) const {

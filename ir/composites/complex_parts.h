@@ -32,7 +32,7 @@ struct PartsCaller {
   // The parts of an operand in the dtype of the parts of `t`.
   ComplexParts parts(const Arg& x, DType t) const;
   ComplexParts parts(int i) const { return parts(e.arg(i), promoted_dtype({&e.arg(i), 1})); }
-  Arg pairs(const Arg& x) const { return e.call(id::ViewAsReal, {x}); }  // of a complex tensor
+  Arg pairs(const Arg& x) const;  // of a complex tensor; of a copy where a conjugation is pending
   Arg of_pairs(const Arg& pairs) const;
   // Laid out in memory as elementwise results of both parts are.
   Arg joined(const ComplexParts& p) const;

@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "ir/composites/complex_parts.h"
+#include "ir/tensor/lazy_view.h"
 #include "registry/ops/complex.h"
 
 namespace md {
@@ -44,25 +45,35 @@ Arg expand_rule(ops::Polar, const Expansion& e) {
   return p.joined({p.mul(e.arg(0), p.fn(id::Cos, e.arg(1))), p.mul(e.arg(0), p.fn(id::Sin, e.arg(1)))});
 }
 
-Arg expand_rule(ops::RealPart, const Expansion& e) {
-  if (!is_complex_tensor(e.arg(0))) return e.arg(0);
-  return e.call(id::Select, {PartsCaller{e}.pairs(e.arg(0)), -1, 0});
+namespace {
+
+// The real parts, or the imaginary ones: a view, of which the signs may be pending.
+Arg part_view(const Expansion& e, int part) {
+  const auto* t = e.arg(0).get_if<TensorRef>();
+  const Pending p = t ? pending_of(**t) : Pending{};
+  Arg z = e.arg(0);
+  if (p.conjugate) z = e.call(id::ConjView, {z});
+  if (p.negative) z = e.call(id::NegView, {z});
+  const Arg seen = e.call(id::Select, {e.call(id::ViewAsReal, {z}), -1, part});
+  return p.negative != (part == 1 && p.conjugate) ? e.call(id::NegView, {seen}) : seen;
 }
+
+}  // namespace
+
+Arg expand_rule(ops::RealPart, const Expansion& e) { return is_complex_tensor(e.arg(0)) ? part_view(e, 0) : e.arg(0); }
 
 Arg expand_rule(ops::ImagPart, const Expansion& e) {
   if (!is_complex_tensor(e.arg(0))) {
     throw OpError(ErrorKind::Runtime, "imag is not implemented for tensors with non-complex dtypes.");
   }
-  return e.call(id::Select, {PartsCaller{e}.pairs(e.arg(0)), -1, 1});
+  return part_view(e, 1);
 }
 
-// Elements are computed at once; what the program can ask about them is told as of a view.
+// Of an example inside vmap the elements are computed at once.
 Arg expand_rule(ops::Conj, const Expansion& e) {
   if (!is_complex_tensor(e.arg(0))) return e.arg(0);
-  const Arg made = conjugate(e);
-  const auto *from = e.arg(0).get_if<TensorRef>(), *to = made.get_if<TensorRef>();
-  if (from && to) (*to)->storage->set_conjugate(!(*from)->storage->is_conjugate());
-  return made;
+  const auto* t = e.arg(0).get_if<TensorRef>();
+  return t && batch_of(**t) ? conjugate(e) : e.call(id::ConjView, {e.arg(0)});
 }
 
 Arg expand_rule(ops::ConjPhysical, const Expansion& e) { return is_complex_tensor(e.arg(0)) ? conjugate(e) : e.arg(0); }

@@ -16,6 +16,9 @@ Gradients vjp_rule(ops::ViewAsComplex, const Derivation& d) {
   return d.all({d.call(id::ViewAsReal, {g})});
 }
 
+Gradients vjp_rule(ops::ConjView, const Derivation& d) { return d.all({d.call(id::ConjPhysical, {d.g()})}); }
+Gradients vjp_rule(ops::NegView, const Derivation& d) { return d.all({d.call(id::Neg, {d.g()})}); }
+
 // The matrix of the transform is its own transpose; that of the parts' gradients is conjugate to it.
 Gradients vjp_rule(ops::FourierPairs, const Derivation& d) {
   return d.all({d.call(id::FourierPairs, {d.g(), d.arg(1), !d.flag(2), d.arg(3)})});

@@ -5,6 +5,7 @@
 #include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/call_node.h"
 #include "ir/gradients/unrecorded.h"
+#include "ir/tensor/lazy_view.h"
 
 namespace md {
 
@@ -107,7 +108,7 @@ void record_write(Ref<GradNode> node, std::size_t operand, const TensorRef& writ
   const TensorRef base = target->base ? target->base : target;
   if (base != written) {
     const auto order = order_in_memory(*base);
-    if (order && to_real(base->dtype) == to_real(written->dtype))
+    if (order && to_real(base->dtype) == to_real(written->dtype) && pending_of(*base) == pending_of(*written))
       node = make_ref<PartWriteNode>(std::move(node), operand, base, *written, *order);
     else
       node = unrecorded_node();

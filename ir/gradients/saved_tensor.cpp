@@ -56,14 +56,14 @@ TensorRef alias_of(const TensorImpl& t) {
   if (const Batch* b = batch_of(t)) return batched_tensor(alias_of(*b->all), b->levels);
   TensorRef a = make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
   a->wrapped_number = t.wrapped_number;
-  if (handled_of(t)) a->batch = t.batch;
+  a->batch = t.batch;  // a handler's, or what is pending
   return a;
 }
 
 // Elsewhere than on the CPU there is nothing to spare: devices without memory are all there is.
 TensorRef type_only(const TensorImpl& t) {
   TensorRef a = alias_of(t);
-  if (handled_of(t)) a->batch = nullptr;
+  if (!batch_of(t)) a->batch = nullptr;
   if (t.device().is_cpu()) a->storage = no_elements();
   return a;
 }

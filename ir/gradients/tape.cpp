@@ -12,6 +12,7 @@
 #include "ir/gradients/call_node.h"
 #include "ir/gradients/unrecorded.h"
 #include "ir/tensor/batched.h"
+#include "ir/tensor/lazy_view.h"
 
 namespace md {
 
@@ -72,8 +73,26 @@ class UnrecordedNode final : public GradNode {
 
 Ref<GradNode> unrecorded_node() { return make_ref<UnrecordedNode>(); }
 
-void record_view_of(const TensorRef& base, const TensorRef& t) {
+namespace {
+
+// `seen` with each step, the last of which is what `t` shows: a view by its strides, then what is pending of it.
+void record_steps(Arg seen, const TensorRef& t) {
+  OpCaller& caller = *tape_runner().caller;
   const TensorType type = type_of(t);
+  const Pending p = pending_of(*t);
+  std::vector<Arg> args{seen, sizes_arg(type.sizes), sizes_arg(type.strides), type.offset};
+  OpId last = id::AsStrided;
+  for (const OpId next : {id::ConjView, id::NegView}) {
+    if (next == id::ConjView ? !p.conjugate : !p.negative) continue;
+    args = {caller.call(op(last), std::move(args))};
+    last = next;
+  }
+  record_call(op(last), caller, args, t);
+}
+
+}  // namespace
+
+void record_view_of(const TensorRef& base, const TensorRef& t) {
   Arg seen = base;
   if (base->dtype != t->dtype) {  // of the parts of complex numbers, or the numbers whose parts the base has
     OpCaller& caller = *tape_runner().caller;
@@ -82,10 +101,9 @@ void record_view_of(const TensorRef& base, const TensorRef& t) {
     else
       seen = caller.call(id::ViewAsComplex, {caller.call(id::View, {seen, ListArg{{Arg(-1), Arg(2)}}})});
   }
-  const Arg args[] = {seen, sizes_arg(type.sizes), sizes_arg(type.strides), type.offset};
   const GradHistory history = t->requires_grad ? t->history : GradHistory::Computed;
   t->requires_grad = true;
-  record_call(op(id::AsStrided), *tape_runner().caller, args, t);
+  record_steps(seen, t);
   t->history = history;
 }
 

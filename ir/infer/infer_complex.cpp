@@ -88,6 +88,16 @@ TensorType infer_rule(ops::ViewDType, const InferCall& c) {
   return x;
 }
 
+TensorType infer_rule(ops::ConjView, const InferCall& c) {
+  if (!is_complex(c.tensor(0).dtype)) c.fail(ErrorKind::Runtime, "only complex tensors have conjugate views");
+  return c.tensor(0);
+}
+
+TensorType infer_rule(ops::NegView, const InferCall& c) {
+  if (c.tensor(0).dtype == DType::Bool) c.fail(ErrorKind::NotImplemented, "not defined for bool");
+  return c.tensor(0);
+}
+
 TensorType infer_rule(ops::FourierPairs, const InferCall& c) {
   const TensorType x = c.tensor(0);
   if (x.dtype != DType::Float32 && x.dtype != DType::Float64) {

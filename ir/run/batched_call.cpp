@@ -10,6 +10,7 @@
 #include "ir/infer/complex_calls.h"
 #include "ir/infer/inplace.h"
 #include "ir/run/eager.h"
+#include "ir/run/lazy_calls.h"
 #include "ir/tensor/batched.h"
 
 namespace md {
@@ -345,8 +346,9 @@ TensorRef without_levels(const TensorRef& x, std::span<const std::uint32_t> leve
   return batched_tensor(std::move(moved), std::move(rest));
 }
 
-TensorRef with_levels(const TensorRef& x, std::span<const std::uint32_t> levels) {
-  if (levels.empty()) return x;
+TensorRef with_levels(const TensorRef& given, std::span<const std::uint32_t> levels) {
+  if (levels.empty()) return given;
+  const TensorRef x = resolved(given);
   const Batch* b = batch_of(*x);
   std::vector<std::uint32_t> have = b ? b->levels : std::vector<std::uint32_t>{};
   have.insert(have.end(), levels.begin(), levels.end());

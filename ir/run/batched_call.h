@@ -27,6 +27,6 @@ bool holds_batched(std::span<const Arg> args);
 // `x` with the examples of these calls of vmap as its first dimensions, repeated where it is the same for all.
 TensorRef without_levels(const TensorRef& x, std::span<const std::uint32_t> levels);
 // The reverse.
-TensorRef with_levels(const TensorRef& x, std::span<const std::uint32_t> levels);
+TensorRef with_levels(const TensorRef& given, std::span<const std::uint32_t> levels);
 
 }  // namespace md

@@ -21,6 +21,7 @@
 #include "ir/reference/engine.h"
 #include "ir/run/batched_call.h"
 #include "ir/run/handled_calls.h"
+#include "ir/run/lazy_calls.h"
 #include "ir/run/long_work.h"
 #include "ir/run/op_observer.h"
 #include "ir/run/op_recorder.h"
@@ -60,6 +61,15 @@ TensorRef view_of(const Op& op, const TensorRef& x, const TensorType& t) {
   if (op.id != id::Detach) v->base = x->base ? x->base : x;
   return v;
 }
+
+TensorRef lazy_view_of(const Op& op, const TensorRef& x, std::span<const Arg> bound) {
+  const Pending pending = pending_of_view(op, pending_of(*x));
+  TensorRef v = view_of(op, x, infer(op, bound)[0]);
+  set_pending(*v, pending);
+  return v;
+}
+
+bool makes_pending(const Op& op) { return op.id == id::ConjView || op.id == id::NegView; }
 
 bool is_mask(const Arg& a) {
   const auto* t = a.get_if<TensorRef>();
@@ -258,8 +268,14 @@ Arg compute(const Op& op, std::span<const Arg> bound) {
       if (std::optional<Arg> answer = answered_call(op, bound)) return std::move(*answer);
     if (asked && op.kind() == OpKind::Composite) return opened(op, bound);
     if (OpRecorder* const recorder = op_recorder()) return recorder->call(op, bound);
+    if (op.kind() == OpKind::View) {
+      const TensorRef& x = bound[0].get<TensorRef>();
+      if (makes_pending(op) || pending_of(*x)) return lazy_view_of(op, x, bound);
+    }
+    if (op.kind() == OpKind::Composite && holds_pending(bound)) return opened(op, bound);
   }
   if (involves_complex(bound)) {
+    if (makes_pending(op)) return lazy_view_of(op, bound[0].get<TensorRef>(), bound);
     if (opens_complex(op, bound)) return opened(op, bound);
     refuse_complex(op, bound);
   }
@@ -267,6 +283,8 @@ Arg compute(const Op& op, std::span<const Arg> bound) {
     case OpKind::Composite:
       return worth_sweeping(bound) ? shown(op, bound, run_swept(op, bound)) : opened(op, bound);
     case OpKind::View:
+      if (op.id == id::NegView) [[unlikely]]
+        return lazy_view_of(op, bound[0].get<TensorRef>(), bound);
       return view_of(op, bound[0].get<TensorRef>(), infer(op, bound)[0]);
     case OpKind::Pointwise:
       if (TensorRef out = plain_pointwise(op, bound)) return run(op, bound, std::span<const TensorRef>(&out, 1));
@@ -350,10 +368,17 @@ constexpr PlainCalls kPlain{call_plainly, opened, write_recorded};
 
 }  // namespace
 
+static Arg call_slowly(const Op& op, std::span<const Arg> bound) {
+  if (op.kind() == OpKind::View || op.kind() == OpKind::Composite || !holds_pending(bound))
+    return call_in_transform(kPlain, op, bound);
+  const std::vector<Arg> args = resolved(bound);
+  return op.id == id::Clone ? args[0] : call_in_transform(kPlain, op, args);
+}
+
 Arg call_op(const Op& op, std::span<const Arg> bound) {
   const ObservedCall observed(op);
   check_enabled(op);
-  return in_transform() ? call_in_transform(kPlain, op, bound) : call_plainly(op, bound);
+  return in_transform() ? call_slowly(op, bound) : call_plainly(op, bound);
 }
 
 namespace {
@@ -411,12 +436,30 @@ static void check_writable(const TensorImpl& t) {
                 "tensor");
 }
 
+static TensorRef write_slowly(const Op& op, std::span<const Arg> bound, const TensorRef& target) {
+  if (!holds_pending(bound)) return write_in_transform(kPlain, op, bound, target);
+  const TensorRef self = bound[0].get<TensorRef>();
+  std::vector<Arg> args{bound[0]};
+  for (Arg& a : resolved(bound.subspan(1))) args.push_back(std::move(a));
+  if (!pending_of(*self)) return write_in_transform(kPlain, op, args, target);
+  const Arg value = op.id == id::Copy ? args[1] : call_op(op, args);
+  if (value == bound[0]) return self;
+  if (op.id == id::Copy)
+    infer(op, args);
+  else
+    check_inplace(op, type_of(bound[0]), type_of(value));
+  const TensorRef memory = as_in_memory(self);
+  const Arg copied[] = {memory, turned_round(*self, value)};
+  write_in_transform(kPlain, md::op(id::Copy), std::span<const Arg>(copied), memory);
+  return self;
+}
+
 TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
   const ObservedCall observed(op);
   check_enabled(op);
   const TensorRef target = bound[0].get<TensorRef>();
   check_writable(*target);
-  return in_transform() ? write_in_transform(kPlain, op, bound, target) : write_recorded(op, bound, target);
+  return in_transform() ? write_slowly(op, bound, target) : write_recorded(op, bound, target);
 }
 
 TensorRef index_tensor(const TensorRef& x, const Arg& index) {
@@ -430,7 +473,7 @@ void assign_index(const TensorRef& x, const Arg& index, const Arg& value) {
   const Assignment a = open_assignment(caller, x, index, value);
   check_enabled(op(a.op));
   if (in_transform())
-    write_in_transform(kPlain, op(a.op), a.args, x);
+    write_slowly(op(a.op), a.args, x);
   else
     write_recorded(op(a.op), a.args, x);
 }

@@ -169,6 +169,22 @@ class GraphRunNode final : public GradNode {
   bool spent_ = false;
 };
 
+namespace {
+
+// A write by a graph, as record_write() takes it: of what was there nothing goes on past it, the graph has read that.
+class WrittenByGraph final : public GradNode {
+ public:
+  WrittenByGraph(Ref<GradNode> graph, int result) { edges = {{}, {std::move(graph), result}}; }
+  std::string own_name() const override { return edges[1].node->name(); }
+  bool is_spent() const override { return edges[1].node->is_spent(); }
+  bool only_calls_ops() const override { return true; }
+  std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep&) override {
+    return {nullptr, grads[0]};
+  }
+};
+
+}  // namespace
+
 GraphHistory::GraphHistory(std::shared_ptr<const Graph> graph, std::shared_ptr<CompiledBackward> backward,
                            std::span<TensorImpl* const> inputs) {
   const Ref<GraphRunNode> node = make_ref<GraphRunNode>(std::move(graph), std::move(backward), inputs);
@@ -200,8 +216,12 @@ void GraphHistory::attach(std::span<const TensorRef> outputs, std::span<const Te
   for (std::size_t k = 0; k < written_.size(); ++k) {
     TensorImpl& t = *written_[k].tensor;
     const GradRecord* r = grad_record(t);
-    if (t.requires_grad && !t.is_leaf() && (r ? r->node : nullptr) == written_[k].before)
-      set_history(t, node_, static_cast<int>(outputs.size() + k));
+    if (!t.requires_grad || t.is_leaf() || (r ? r->node : nullptr) != written_[k].before) continue;
+    const int result = static_cast<int>(outputs.size() + k);
+    if (t.base)
+      record_write(make_ref<WrittenByGraph>(node_, result), 0, written_[k].tensor, written_[k].tensor);
+    else
+      set_history(t, node_, result);
   }
 }
 

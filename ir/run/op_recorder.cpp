@@ -11,6 +11,7 @@
 #include "ir/infer/complex_calls.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/inplace.h"
+#include "ir/run/lazy_calls.h"
 #include "ir/tensor/extent.h"
 
 namespace md {
@@ -59,6 +60,7 @@ class OnlyTypes final : public OpCaller {
         make_ref<TensorImpl>(of->storage, t.dtype, dims_of_type(t.sizes), dims_of_type(t.strides), t.offset.value());
     v->set_grad_state(t.grad_state());
     if (op.id != id::Detach) v->base = of->base ? of->base : of;
+    set_pending(*v, pending_of_view(op, pending_of(*of)));
     return v;
   }
   const OpRecorder::Allocate allocate_;
@@ -177,7 +179,7 @@ TensorRef OpRecorder::known(const TensorRef& t) {
   if (at != sharing_.end()) {
     for (const TensorRef& other : at->second) {
       if (other->dtype == t->dtype && other->sizes == t->sizes && other->strides == t->strides &&
-          other->offset == t->offset)
+          other->offset == t->offset && pending_of(*other) == pending_of(*t))
         return other;
     }
     refuse_recording("a tensor shares the memory of another in a way that no call tells");

@@ -61,7 +61,7 @@ HOMES = {
         split_with_sizes narrow_copy constant_pad_nd unravel_index scalar_tensor is_signed is_nonzero is_same_size
         get_device
     """,
-    "real_tensors": "resolve_conj resolve_neg is_conj is_neg adjoint",
+    "real_tensors": "resolve_conj resolve_neg is_conj is_neg adjoint _neg_view",
     "processor_settings": "get_num_interop_threads set_num_interop_threads set_flush_denormal",
     "spectrograms": "stft istft",
     "signal_windows": "hann_window hamming_window blackman_window bartlett_window kaiser_window",

@@ -272,12 +272,17 @@ def _of_function(module, name):
 def H(self):  # noqa: N802  torch's name
     """A matrix transposed, its elements conjugate. RuntimeError for other numbers of dimensions."""
     if self.dim() not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor."
+            + (" For batches of matrices, consider using tensor.mH" if self.dim() > 2 else "")
+        )
     return self.T.conj()
 
 
 def mH(self):  # noqa: N802  torch's name
     """The last two dimensions swapped, the elements conjugate. RuntimeError for fewer dimensions."""
+    if self.dim() == 0:
+        return self.conj()
     if self.dim() < 2:
         raise RuntimeError(
             f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."

@@ -1,34 +1,47 @@
-"""What torch says of conjugates and negations that are pending: here all are computed when asked for, but what conj()
-gave says so."""
+"""Conjugates and negatives over the memory of another tensor, and complex dtypes by name."""
 
 from . import _C
 from ._absent import absent_names as _absent_names
 
 
 def resolve_conj(input):
-    """A copy of what conj() gave; any other tensor itself."""
+    """A copy if the memory holds the conjugates of what it shows; any other tensor itself."""
     return input.clone() if input.is_conj() else input
 
 
 def resolve_neg(input):
-    """The tensor itself, of which no negation is pending."""
-    return input
+    """A copy if the memory holds the negatives of what it shows; any other tensor itself."""
+    return input.clone() if input.is_neg() else input
 
 
 def is_conj(input):
-    """Whether conj() gave it, or it is a view of what that gave."""
+    """Whether its memory holds the conjugates of what it shows."""
     return input.is_conj()
 
 
 def is_neg(input):
-    """False."""
-    return False
+    """Whether its memory holds the negatives of what it shows."""
+    return input.is_neg()
+
+
+def _neg_view(input):
+    """The negative elements over the same memory."""
+    return _C._with_pending(input, False, True)
+
+
+def _pending_again(memory, conjugate, negative):
+    """What pickle calls to make such a tensor again."""
+    return _C._with_pending(memory, conjugate, negative)
 
 
 @_C._overridable
 def adjoint(input):
-    """The last two dimensions exchanged, the elements conjugate: a view of a tensor that is not complex."""
-    return input.mH
+    """The last two dimensions exchanged, the elements conjugate: a view."""
+    if input.dim() < 2 and input.dim() > 0:
+        raise RuntimeError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
+        )
+    return input.mH if input.dim() else input.conj()
 
 
 def _complex_in(input, dtype):

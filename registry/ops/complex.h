@@ -58,6 +58,18 @@ struct Conj {
       composite("conj", "conj(Tensor self) -> Tensor", "a - ib for a + ib; a tensor that is not complex itself.");
 };
 
+// What conj() of a complex tensor is, and what its imaginary parts are: views of which the memory holds the conjugates
+// or the negatives (ir/tensor/lazy_view.h).
+struct ConjView {
+  static constexpr OpDecl decl =
+      internal_view("_conj", "_conj(Tensor self) -> Tensor", "a - ib for a + ib over the same memory.");
+};
+
+struct NegView {
+  static constexpr OpDecl decl =
+      internal_view("_neg_view", "_neg_view(Tensor self) -> Tensor", "The negative elements over the same memory.");
+};
+
 struct ConjPhysical {
   static constexpr OpDecl decl =
       inplace_too(composite("conj_physical", "conj_physical(Tensor self) -> Tensor",

@@ -273,23 +273,7 @@ class Functionalizer final : public OpCaller {
 
   // --- The end --------------------------------------------------------------------------------------------------
 
-  // A kernel's results say nothing of themselves, but a program may ask whether one is a conjugate view.
-  static bool is_conjugate(const Node* n) {
-    bool found = false;
-    while (n->kind == NodeKind::Op && n->op != kNoOp && !is_inplace(*n)) {
-      constexpr OpId kSeen[] = {id::Conj,       id::GetItem, id::Reshape,  id::Flatten,
-                                id::Contiguous, id::MoveDim, id::Unflatten};
-      if (op(n->op).kind() != OpKind::View && std::ranges::find(kSeen, n->op) == std::end(kSeen)) break;
-      found ^= n->op == id::Conj && is_complex(n->type().dtype);
-      n = n->args.at(0).get<Node*>();
-    }
-    return found;
-  }
-
   void finish(const Node& output) {
-    for_each_input(output, [](const Node* n) {
-      if (is_conjugate(n)) throw NotFunctional("functionalize: the result " + n->name + " is a conjugate view");
-    });
     ListArg results{{}, true};
     std::vector<Node*> held;
     if (notes_)

@@ -15,6 +15,8 @@
 namespace md {
 namespace {
 
+bool is_lazy(const Handle& h) { return h.view && (h.view->id == id::ConjView || h.view->id == id::NegView); }
+
 // `h`, what it is a view of, and so on, as far as nothing is known yet. Chains may be as long as the program.
 template <class H, class IsKnown>
 std::vector<H*> unknown_chain(H& h, IsKnown is_known) {
@@ -100,6 +102,7 @@ Node* StorageValues::see(const Op& view, BoundArgs args, Node* on, const TensorT
   if (view.id == id::AsStrided && !(same_layout(on->type(), eager) && on->type().offset == eager.offset)) {
     throw NotFunctional("functionalize: as_strided of a tensor laid out unlike eager mode's");
   }
+  if (view.id == id::ConjView || view.id == id::NegView) return turned_round(view.id, on);
   if (Node* const seen = see_stacked(view, args, on)) return seen;
   args[0] = on;
   try {
@@ -127,6 +130,19 @@ Node* StorageValues::see_stacked(const Op& view, const BoundArgs& args, Node* on
   for (const Arg& x : on->args[0].get<Node*>()->args[0].get<ListArg>().items) {
     Node* const part = x.get<Node*>()->args[0].get<Node*>();
     raised.items.emplace_back(out_.append_op(op(id::Unsqueeze), {see(view, args, part, part->type()), -1}));
+  }
+  return out_.append_op(op(id::ViewAsComplex), {out_.append_op(op(id::Cat), {raised, -1})});
+}
+
+// Of conjugates and negatives over the same memory: a value of its own, and the way back is the same.
+Node* StorageValues::turned_round(OpId view, Node* on) {
+  if (!is_complex(on->type().dtype)) return out_.append_op(op(id::Neg), {on});
+  Node* const pairs = see(op(id::ViewAsReal), {on}, on, on->type());
+  ListArg raised;
+  for (const int i : {0, 1}) {
+    Node* part = see(op(id::Select), {pairs, -1, i}, pairs, pairs->type());
+    if (i == 1 || view == id::NegView) part = out_.append_op(op(id::Neg), {part});
+    raised.items.emplace_back(out_.append_op(op(id::Unsqueeze), {part, -1}));
   }
   return out_.append_op(op(id::ViewAsComplex), {out_.append_op(op(id::Cat), {raised, -1})});
 }
@@ -174,15 +190,23 @@ void StorageValues::write_value(State& s, Handle& self, Node* v) {
     }
     v = out_.append_op(op(id::Convert), {v, dtype});
   }
-  s.value = self.parent ? write_view(s, self, v) : out_.compact(v);
+  Handle* lazy = &self;
+  while (lazy && !is_lazy(*lazy)) lazy = lazy->parent;
+  if (lazy) {
+    Node* const whole = lazy == &self ? v : write_view(*lazy, out_.compact(value(*lazy)), self, v);
+    write_value(s, *lazy->parent, turned_round(lazy->view->id, whole));
+    self.value = v, self.version = s.version;
+    return;
+  }
+  s.value = self.parent ? write_view(*s.base, s.value, self, v) : out_.compact(v);
   ++s.version;
   self.value = v, self.version = s.version;
   s.base->value = s.value, s.base->version = s.version;
 }
 
-// Where `h` lies in a contiguous tensor with the sizes of its base.
-TensorType StorageValues::placement(const Handle& h) const {
-  const auto chain = unknown_chain(h, [](const Handle&) { return false; });
+// Where `h` lies in a contiguous tensor with the sizes of `whole`, of which it is a view.
+TensorType StorageValues::placement(const Handle& h, const Handle& whole) const {
+  const auto chain = unknown_chain(h, [&](const Handle& above) { return &above == whole.parent; });
   TensorType t = chain.back()->type();
   t.strides = contiguous(t.sizes);
   t.offset = 0;
@@ -199,14 +223,14 @@ TensorType StorageValues::placement(const Handle& h) const {
   return t;
 }
 
-// The base's value with the elements that `h` shows replaced by `v`. Complex numbers are written as their parts.
-Node* StorageValues::write_view(const State& s, const Handle& h, Node* v) {
-  const DType base = s.base->type().dtype, seen = h.type().dtype;
-  if (!is_complex(base) && !is_complex(seen)) return write_placed(s.value, placement(h), s.base->type().sizes, v);
+// What `whole` holds with the elements that `h` shows replaced by `v`. Complex numbers are written as their parts.
+Node* StorageValues::write_view(const Handle& whole, Node* held, const Handle& h, Node* v) {
+  const DType base = whole.type().dtype, seen = h.type().dtype;
+  SizeVec sizes = whole.type().sizes;
+  if (!is_complex(base) && !is_complex(seen)) return write_placed(held, placement(h, whole), sizes, v);
   if (to_real(base) != to_real(seen))
     throw NotFunctional("functionalize: complex numbers are written as elements of another dtype");
-  TensorType at = placement(h);
-  SizeVec sizes = s.base->type().sizes;
+  TensorType at = placement(h, whole);
   const auto as_pairs = [&](Node* n) { return see(op(id::ViewAsReal), {n}, n, n->type()); };
   if (is_complex(seen)) {
     for (Size& step : at.strides) step = step * 2;
@@ -214,9 +238,9 @@ Node* StorageValues::write_view(const State& s, const Handle& h, Node* v) {
     at.strides.push_back(1), at.sizes.push_back(2);
     v = as_pairs(v);
   }
-  if (!is_complex(base)) return write_placed(s.value, at, sizes, v);
+  if (!is_complex(base)) return write_placed(held, at, sizes, v);
   sizes.push_back(2);
-  return out_.append_op(op(id::ViewAsComplex), {write_placed(as_pairs(s.value), at, sizes, v)});
+  return out_.append_op(op(id::ViewAsComplex), {write_placed(as_pairs(held), at, sizes, v)});
 }
 
 Node* StorageValues::write_placed(Node* whole, const TensorType& at, const SizeVec& base_sizes, Node* v) {
@@ -251,6 +275,7 @@ Node* StorageValues::alias(Handle& h) {
       seen.alias = base_alias(seen);
       continue;
     }
+    if (is_lazy(seen)) throw NotFunctional("functionalize: a result is a conjugate or negative view");
     BoundArgs args = seen.view_args;
     args[0] = seen.parent->alias;
     seen.alias = out_.append_op(*seen.view, std::move(args));

@@ -78,9 +78,10 @@ class StorageValues {
   State& storage(const Handle& h) { return storages_[static_cast<std::size_t>(h.storage)]; }
   Node* see(const Op& view, BoundArgs args, Node* on, const TensorType& eager);
   Node* see_stacked(const Op& view, const BoundArgs& args, Node* on);
-  TensorType placement(const Handle& h) const;
+  Node* turned_round(OpId view, Node* on);
+  TensorType placement(const Handle& h, const Handle& whole) const;
   Node* base_alias(const Handle& base);
-  Node* write_view(const State& s, const Handle& h, Node* v);
+  Node* write_view(const Handle& whole, Node* held, const Handle& h, Node* v);
   Node* write_placed(Node* whole, const TensorType& at, const SizeVec& base_sizes, Node* v);
   void write_value(State& s, Handle& self, Node* v);
   bool is_recorded_write(Handle& self) const;

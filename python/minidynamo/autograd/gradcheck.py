@@ -32,7 +32,7 @@ def _in_parts(func, inputs):
     def of_parts(*given):
         whole = [_C.view_as_complex(x) if _is_complex(was) else x for x, was in zip(given, inputs)]
         result = func(*whole)
-        return tuple([_C.view_as_real(y) if _is_complex(y) else y for y in _outputs(result)])
+        return tuple([_C.view_as_real(y.resolve_conj()) if _is_complex(y) else y for y in _outputs(result)])
 
     return of_parts, tuple([parts(x) for x in inputs])
 

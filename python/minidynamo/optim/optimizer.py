@@ -362,7 +362,7 @@ class _PerParameter(Optimizer):
         grad = -param.grad if group["maximize"] else param.grad
         state = self.state[param]
         if param.is_complex():
-            return self._step_of_parts(_C.view_as_real(param), _C.view_as_real(grad), group, state)
+            return self._step_of_parts(_C.view_as_real(param), _C.view_as_real(grad.resolve_conj()), group, state)
         if not state:
             self._begin(param, group, state)
         state["step"].add_(1)
