@@ -230,4 +230,23 @@ std::vector<int> stack_depths(const CodeBody& body, int* max_depth) {
   return depths;
 }
 
+std::vector<int> reachable_from(const CodeBody& body, int entry) {
+  std::vector<bool> seen(body.instructions.size());
+  std::vector<int> work{entry}, out;
+  while (!work.empty()) {
+    int i = work.back();
+    work.pop_back();
+    for (; i < static_cast<int>(seen.size()) && !seen[i]; ++i) {
+      seen[i] = true;
+      out.push_back(i);
+      const Instruction& at = body.instructions[i];
+      if (at.handler.label >= 0) work.push_back(at.handler.label);
+      if (at.target >= 0) work.push_back(at.target);
+      if (ends_block(at.op)) break;
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 }  // namespace md

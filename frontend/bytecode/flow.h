@@ -22,5 +22,7 @@ struct FlowState {
 // Before each instruction. Throws InternalError for underflow, merges of different depth, a NULL where a value is
 // needed or in the wrong place of a call, slots surely without the cell that is used, and code that runs off its end.
 std::vector<FlowState> analyse(const CodeBody& body);
+// Instructions that can follow, in their order; `entry` is one of them.
+std::vector<int> reachable_from(const CodeBody& body, int entry);
 
 }  // namespace md

@@ -45,25 +45,6 @@ Position line_only(const CodeBody& body, int instruction) {
   return {known, known, -1, -1};
 }
 
-std::vector<int> reachable_from(const CodeBody& body, int entry) {
-  std::vector<bool> seen(body.instructions.size());
-  std::vector<int> work{entry}, out;
-  while (!work.empty()) {
-    int i = work.back();
-    work.pop_back();
-    for (; i < static_cast<int>(seen.size()) && !seen[i]; ++i) {
-      seen[i] = true;
-      out.push_back(i);
-      const Instruction& at = body.instructions[i];
-      if (at.handler.label >= 0) work.push_back(at.handler.label);
-      if (at.target >= 0) work.push_back(at.target);
-      if (ends_block(at.op)) break;
-    }
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 // The handler of the `with` statement whose exit function is stack item `item`, seen from `from` outwards.
 Handler with_handler(const CodeBody& body, int from, int item) {
   Handler h = body.instructions[from].handler;

@@ -10,6 +10,7 @@
 #include "frontend/bytecode/split.h"
 #include "frontend/driver/liveness.h"
 #include "frontend/entries/frame_counts.h"
+#include "frontend/entries/split_family.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
@@ -71,15 +72,6 @@ struct HeldValues {
   }
 };
 
-bool is_same(const BreakLayout& a, const BreakLayout& b) {
-  const auto alike = [](const OpenContext& x, const OpenContext& y) {
-    return x.stack_index == y.stack_index && x.cls.get() == y.cls.get() &&
-           std::ranges::equal(x.args, y.args, {}, &PyRef::get, &PyRef::get);
-  };
-  return a.instruction == b.instruction && a.stack_is_null == b.stack_is_null && a.slot_bound == b.slot_bound &&
-         std::ranges::equal(a.contexts, b.contexts, alike);
-}
-
 class BreakPlanner {
  public:
   BreakPlanner(PlanBuilder& b, const TracedBreak& at) : b(b), at(at) {}
@@ -99,7 +91,7 @@ class BreakPlanner {
       ++numbers;
     }
     guard_callee(f);
-    const SplitCode& code = split_at(body, layout);
+    const SplitCode code = split_in_family(at.notes, layout);
     BreakPoint& point = new_break(body);
     const std::string resumed =
         fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(at.request.code->co_name), code.line);
@@ -177,13 +169,6 @@ class BreakPlanner {
       if (is_same(known, layout)) return code;
     at.notes.leaves.emplace_back(layout, resume_at(body, layout));
     return at.notes.leaves.back().second;
-  }
-
-  const SplitCode& split_at(const CodeBody& body, const BreakLayout& layout) {
-    for (auto& [known, code] : at.notes.splits)
-      if (is_same(known, layout)) return code;
-    at.notes.splits.emplace_back(layout, split(body, layout));
-    return at.notes.splits.back().second;
   }
 
   PyRef code_of(const PartCode& part, const std::string& printed, bool plain) {

@@ -4,6 +4,7 @@
 #include "frontend/cpython/internals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/guards/guard.h"
+#include "frontend/plan/hidden_entries.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
@@ -41,6 +42,8 @@ PyRef StepRunner::new_dict(const PlanStep& s) const {
   if (s.object.get() == reinterpret_cast<PyObject*>(&PyDict_Type)) return checked(PyDict_New());
   return checked(PyObject_CallFunctionObjArgs(s.object.get(), s.regs.empty() ? nullptr : reg(s.regs[0]), nullptr));
 }
+
+static PyRef instance_dict(PyObject* o) { return checked(PyObject_GenericGetDict(o, nullptr)); }
 
 static void advance(PyObject* iterator, std::int64_t draws) {
   for (std::int64_t k = 0; k < draws; ++k) {
@@ -179,10 +182,16 @@ void StepRunner::effect(const PlanStep& s) {
       checked(PySet_Clear(reg(s.a)));
       return;
     case StepOp::AttrSet:
-      checked(PyObject_GenericSetAttr(reg(s.a), s.object.get(), reg(s.b)));
+      if (s.index == kPastDescriptors)
+        checked(PyDict_SetItem(instance_dict(reg(s.a)).get(), s.object.get(), reg(s.b)));
+      else
+        checked(PyObject_GenericSetAttr(reg(s.a), s.object.get(), reg(s.b)));
       return;
     case StepOp::AttrDelete:
-      checked(PyObject_GenericSetAttr(reg(s.a), s.object.get(), nullptr));
+      if (s.index == kPastDescriptors)
+        checked(PyDict_DelItem(instance_dict(reg(s.a)).get(), s.object.get()));
+      else
+        checked(PyObject_GenericSetAttr(reg(s.a), s.object.get(), nullptr));
       return;
     case StepOp::CellSet:
       checked(PyCell_Set(reg(s.a), s.b < 0 ? nullptr : reg(s.b)));

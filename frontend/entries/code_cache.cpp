@@ -188,6 +188,11 @@ void drop_dead_entries(PyCodeObject* code) {
   }
 }
 
+void drop_entries(PyCodeObject* code) {
+  Dropped dropped;
+  if (Stored* state = stored(code)) take_entries(*state, [](const Entry&) { return true; }, dropped);
+}
+
 void drop_dead_entries_in_turn(PyCodeObject* code) {
   constexpr std::size_t kEachTime = 16;
   Stored* state = stored(code);

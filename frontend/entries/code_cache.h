@@ -103,6 +103,8 @@ void drop_dead_entries(PyCodeObject* code);
 // The same, for use at every compilation: where there are many entries it looks now and then only.
 void drop_dead_entries_in_turn(PyCodeObject* code);
 
+void drop_entries(PyCodeObject* code);  // all of them
+
 // Removes every entry made under some options, wherever it is (the options die), or every entry and all notes
 // (reset()).
 void remove_entries_under(const CompileOptions* options);

@@ -13,6 +13,8 @@
 namespace md {
 
 struct FrameCounts;
+struct ResumeOrigin;
+struct SplitFamily;
 
 // Visits in a row of a skipped frame, under the same options and with the same globals, below which there was nothing
 // to compile.
@@ -33,22 +35,23 @@ struct FrameNotes final : CodeNotes {
   const CompileOptions* limited = nullptr;  // has as many entries as it may have
   unsigned limited_misses = 0;              // since then
   QuietVisits quiet;
-  bool ran_eagerly = false;       // under the stance eager_then_compile, whose second call compiles
-  bool left_alone = false;        // entered as a frame of its own without tensors in sight, which was logged
-  bool compiling = false;         // by some thread, right now
-  bool is_split = false;          // a break or resume code of ours
-  bool split_runs_plain = false;  // one that is never compiled
-  bool own_code = false;          // of this package, which `run --everything` leaves alone
-  FrameCounts* counts = nullptr;  // its row, if frames are counted
-  std::string plain_reason;       // and why frames run as plain Python
-  std::vector<std::pair<BreakLayout, SplitCode>> splits;  // entries that break alike share their resume code
-  std::vector<std::pair<BreakLayout, PartCode>> leaves;   // and entries that leave a frame alike, what follows
-  std::set<std::string> varying;                          // sources at which guards have failed too often
-  int failures = 0;                                       // calls of which nothing could be compiled
-  int carried = 0;                                        // entries with guards of what broke (carried_guards.h)
-  bool general = false;                                   // the entry being made has none
-  int generalised = 0;                                    // how many times more entries were allowed for that
-  std::string printed_name;                               // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
+  bool ran_eagerly = false;              // under the stance eager_then_compile, whose second call compiles
+  bool left_alone = false;               // entered as a frame of its own without tensors in sight, which was logged
+  bool compiling = false;                // by some thread, right now
+  bool is_split = false;                 // a break or resume code of ours
+  bool split_runs_plain = false;         // one that is never compiled
+  bool own_code = false;                 // of this package, which `run --everything` leaves alone
+  FrameCounts* counts = nullptr;         // its row, if frames are counted
+  std::string plain_reason;              // and why frames run as plain Python
+  std::shared_ptr<SplitFamily> family;   // what it was split into at breaks
+  std::shared_ptr<ResumeOrigin> origin;  // of resume code
+  std::vector<std::pair<BreakLayout, PartCode>> leaves;  // entries that leave a frame alike share what follows
+  std::set<std::string> varying;                         // sources at which guards have failed too often
+  int failures = 0;                                      // calls of which nothing could be compiled
+  int carried = 0;                                       // entries with guards of what broke (carried_guards.h)
+  bool general = false;                                  // the entry being made has none
+  int generalised = 0;                                   // how many times more entries were allowed for that
+  std::string printed_name;                              // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
 
   std::shared_ptr<CodeNotes> kept() const override;
   void forget(const CompileOptions* options) override;

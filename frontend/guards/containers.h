@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/cpython/dict_access.h"
+#include "frontend/cpython/iterator_state.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/cpython/plain_object.h"
 #include "frontend/guards/compiled_guards.h"
@@ -33,7 +34,7 @@ struct LengthCheck {
     if (PyAnySet_Check(o)) return PySet_GET_SIZE(o);
     if (PyUnicode_Check(o)) return PyUnicode_GetLength(o);  // which readies the old strings of 3.11
     if (PyBytes_Check(o)) return Py_SIZE(o);
-    return deque_length(o);
+    return is_tuple_iterator(o) ? tuple_iterator_left(o) : deque_length(o);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "frontend/cpython/iterator_state.h"
 #include "frontend/guards/kinds.h"
 #include "frontend/tensors/tensor_object.h"
 
@@ -32,9 +33,9 @@ Key value_key(PyObject* o) {
     std::memcpy(&bits, &value, sizeof bits);
     return mixed(kind, bits);
   }
-  const bool singular =
-      o == Py_None || type == &PyBool_Type ||
-      ((type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) && type->tp_richcompare == PyBaseObject_Type.tp_richcompare);
+  const bool singular = o == Py_None || type == &PyBool_Type ||
+                        ((type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) &&
+                         type->tp_richcompare == PyBaseObject_Type.tp_richcompare && !has_comparable_state(o));
   return singular ? address_key(o) : kind;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "frontend/cpython/iterator_state.h"
 #include "frontend/cpython/plain_object.h"
 #include "frontend/guards/compiled_guards.h"
 #include "frontend/tensors/array_view.h"
@@ -61,7 +62,8 @@ struct EqualsMatch {
     return o == op.object || plain_equal(op.object, o) || library_equal(op.object, o);
   }
   static std::string text(const GuardRecord& r, const std::string& s) {
-    return s + " == " + constant_repr(r.object.get());
+    PyObject* const o = r.object.get();
+    return s + " == " + (has_comparable_state(o) ? iterator_text(o) : constant_repr(o));
   }
 
  private:

@@ -6,6 +6,7 @@
 
 #include "frontend/cpython/call_cache.h"
 #include "frontend/cpython/held_mapping.h"
+#include "frontend/cpython/iterator_state.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/cpython/thread_local.h"
@@ -71,7 +72,7 @@ PyObject* item(PyObject* o, Py_ssize_t index) {
   if (index < 0) return nullptr;
   if (PyTuple_Check(o)) return index < PyTuple_GET_SIZE(o) ? PyTuple_GET_ITEM(o, index) : nullptr;
   if (PyList_Check(o)) return index < PyList_GET_SIZE(o) ? PyList_GET_ITEM(o, index) : nullptr;
-  return deque_item(o, index);
+  return is_tuple_iterator(o) ? tuple_iterator_item(o, index) : deque_item(o, index);
 }
 
 // The same code may run over other globals, and what it reads there is guarded where the traced function read it.

@@ -147,6 +147,8 @@ void compare_texts(const GuardRecord& r, PyObject* o, std::string& expected, std
   };
   switch (r.kind) {
     case GuardKind::EqualsMatch:
+      if (has_comparable_state(r.object.get()) && has_comparable_state(o))
+        return set(iterator_text(r.object.get()), iterator_text(o));
       return set(constant_repr(r.object.get()), is_plain(o) ? constant_repr(o) : object_text(o));
     case GuardKind::DataMatch:
       return set("data " + constant_repr(r.object.get()), object_text(o));

@@ -16,7 +16,7 @@ namespace {
 // From the next instruction to the first return some jump goes back to before this one.
 bool in_loop(const SymbolicFrame& f) {
   const auto& code = f.body->instructions;
-  for (std::size_t k = static_cast<std::size_t>(f.current); k < code.size(); ++k) {
+  for (std::size_t k = static_cast<std::size_t>(f.current) + 1; k < code.size(); ++k) {
     if (code[k].op == Opcode::RETURN_VALUE) return false;
     if (code[k].target >= 0 && code[k].target < f.current && code[k].op != Opcode::FOR_ITER) return true;
   }

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "frontend/entries/frame_notes.h"
+#include "frontend/interpreter/abandoned_generators.h"
 #include "frontend/interpreter/break_place.h"
 #include "frontend/marked_callables/marked_value.h"
 #include "frontend/report/events.h"
@@ -96,6 +97,8 @@ void Tracer::step_until(std::size_t depth) {
     }
     if (log_traces) log_instruction(*this, f, i);
     try {
+      if (!stack.cleanups.empty()) [[unlikely]]
+        i.op == Opcode::RETURN_VALUE&& stack.frames.size() == 1 ? close_at_return(*this) : close_abandoned(*this);
       opcode_handler(i.op)(*this, f, i);
     } catch (const TracedRaise& e) {
       if (!unwind(e, depth)) throw;
@@ -143,6 +146,7 @@ bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
       return true;
     }
     if (stack.frames.size() == 1) return false;  // the root frame stays for the report
+    if (!stack.cleanups.empty()) keep_open(*this);
     stack.frames.pop_back();
   }
   return false;

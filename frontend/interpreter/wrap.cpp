@@ -30,6 +30,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/library_values.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/passed_iterators.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/rules.h"
 #include "frontend/values/tensor_subclass.h"
@@ -355,6 +356,7 @@ constexpr WrapRow kWrapRows[] = {
     {is_exactly<PyDictProxy_Type, PyDictKeys_Type, PyDictValues_Type, PyDictItems_Type>, wrap_listed_view},
     {is_exactly<PySlice_Type>, wrap_slice},
     {is_exactly<PyRange_Type>, wrap_range},
+    {[](Tracer&, PyObject* o) { return is_followed_iterator(o); }, wrap_followed_iterator},
     {is_exactly<PyCell_Type>, wrap_cell},
     {has_rule, wrap_by_identity<BuiltinValue>},
     {is_exactly<PyFunction_Type>, wrap_function},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/cpython/frame_access.h"
+#include "frontend/plan/hidden_entries.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -188,10 +189,10 @@ void PlanBuilder::replay(const Effects& effects) {
         s.op = StepOp::SetClear;
         break;
       case EffectKind::AttrSet:
-        s.op = StepOp::AttrSet, s.b = rebuild(e.value);
+        s.op = StepOp::AttrSet, s.b = rebuild(e.value), s.index = e.first;
         break;
       case EffectKind::AttrDelete:
-        s.op = StepOp::AttrDelete;
+        s.op = StepOp::AttrDelete, s.index = e.first;
         break;
       case EffectKind::CellSet:
         s.op = StepOp::CellSet, s.b = e.value ? rebuild(e.value) : -1;

@@ -2,10 +2,13 @@
 #include "frontend/values/attribute_dict.h"
 
 #include "frontend/cpython/object_attr.h"
+#include "frontend/plan/hidden_entries.h"
 #include "frontend/plan/plan.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/cycles.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/pinned_modules.h"
 #include "frontend/values/rules.h"
@@ -115,13 +118,39 @@ ValueRef AttributeDictValue::get_item(Tracer& t, const ValueRef& key) {
   raise_key_error(t, attribute_name(t, key, *this).get());
 }
 
+// The class has a descriptor of that name, which attribute access asks instead.
+static bool is_hidden(PyTypeObject* type, PyObject* name) {
+  PyObject* on_type = type_find(type, name);
+  return on_type && Py_TYPE(on_type)->tp_descr_set && Py_TYPE(on_type) != &PyMemberDescr_Type;
+}
+
+// An entry only the descriptor reads, and `__dict__`.
+static void store_hidden(Tracer& t, ObjectValue& o, PyObject* name, ValueRef v) {
+  auto* known = const_cast<ObjectValue::Stored*>(o.stored(name));
+  if (o.real && !known) let_go_of_object(instance_find(o.real.get(), name).value);
+  if (known) {
+    known->value = v;
+  } else {
+    o.attrs.push_back({PyRef::borrow(name), v});
+  }
+  note_part_stored(&o);
+  if (!o.source) return;
+  refuse_change_of_pinned(t, o);
+  SideEffect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(&o)};
+  e.name = PyRef::borrow(name);
+  e.value = std::move(v);
+  e.first = kPastDescriptors;
+  t.effects.record(std::move(e));
+}
+
 // Past the class's __setattr__ and descriptors, which only attribute access asks.
 void AttributeDictValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   PyRef name = attribute_name(t, key, *this);
   PyObject* on_type = type_find(object->type, name.get());
-  if (on_type && Py_TYPE(on_type)->tp_descr_set)
-    unmodelled(object->print() + ".__dict__", "an entry that a descriptor of the class hides");
+  if (on_type && Py_TYPE(on_type) == &PyMemberDescr_Type)
+    unmodelled(object->print() + ".__dict__", "an entry that a slot of the class hides");
   if (!v && !find(t, key)) raise_key_error(t, name.get());
+  if (is_hidden(object->type, name.get())) return store_hidden(t, *object, name.get(), std::move(v));
   object->plain_store(t, name.get(), std::move(v));
 }
 

@@ -144,6 +144,7 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
 
 // Its type called on what is left of its inner iterators, unless `remake` knows better.
 Reg FunctionIterator::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
   const bool known = type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type || type == &PyFilter_Type;
   CallArgs args;
   std::int64_t draws = 0;
@@ -253,7 +254,9 @@ ValueRef GeneratorValue::guarded(Tracer& t, Run run) {
   try {
     ValueRef v = run();
     running = false;
-    if (v && has_cleanup()) t.expect_cleanup(ValueRef(this));
+    const auto& known = t.stack.cleanups;
+    if (v && has_cleanup() && std::ranges::find(known, this, &ValueRef::get) == known.end())
+      t.expect_cleanup(ValueRef(this));
     return v;
   } catch (const TracedRaise& e) {
     running = false;

@@ -7,6 +7,7 @@
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/entries/compiled_object.h"
+#include "frontend/plan/hidden_entries.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -483,7 +484,14 @@ Reg ObjectValue::rebuild(PlanBuilder& b) {
   b.remember(this, r);
   if (filled_later) fill_payload(b, r);
   for (auto& s : attrs)
-    if (s.value) b.fill([&b, r, s] { return b.attribute(r, s.name, s.value); });
+    if (s.value)
+      b.fill([&b, r, s, type = type] {
+        PlanStep set = b.attribute(r, s.name, s.value);
+        PyObject* on_type = type_find(type, s.name.get());
+        if (on_type && is_data_descriptor(on_type) && Py_TYPE(on_type) != &PyMemberDescr_Type)
+          set.index = kPastDescriptors;
+        return set;
+      });
   return r;
 }
 

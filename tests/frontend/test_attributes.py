@@ -113,3 +113,56 @@ def test_frames_without_tensors_are_said_to_be_skipped_once(tmp_path):
         f"skipping because no torch.* __exit__             {path} 7",
     ]
     assert "start tracing __enter__" not in done.stderr
+
+
+class Stored:
+    """Keeps its values in the instance, under its own name."""
+
+    def __init__(self, default):
+        self.default = default
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else instance.__dict__.get(self.name, self.default)
+
+    def __set__(self, instance, value):
+        instance.__dict__[self.name] = value * 2
+
+    def __delete__(self, instance):
+        del instance.__dict__[self.name]
+
+
+class Storing:
+    first = Stored(3)
+    second = Stored(4)
+
+
+def test_descriptors_that_store_in_the_instance():
+    def made(x):
+        o = Storing()
+        o.first = x
+        for name in ("first", "second"):
+            setattr(o, name, getattr(o, name) + 1)
+        return o.first * o.second, list(vars(o))
+
+    def passed(x, o):
+        o.first = x.sum()
+        before = o.first * 2
+        del o.first
+        o.second = 7
+        return before, o.first, o.second
+
+    same(made, lambda: (torch.ones(2),), frames=1, breaks=[])
+    same(passed, lambda: (torch.ones(2), Storing()), frames=1, breaks=[])
+
+
+def test_what_such_a_descriptor_stored_leaves_the_trace():
+    def f(x):
+        o = Storing()
+        o.first = x + 1
+        return o
+
+    made = torch.compile(f, backend="eager", fullgraph=True)(torch.ones(2))
+    assert list(vars(made)) == ["first"] and made.first.tolist() == [4, 4]

@@ -307,3 +307,80 @@ def test_iterators_over_what_was_changed_before():
         return x + 1, [list(v) for v in views]
 
     same(f, lambda: (torch.ones(2), {"a": 1, "b": 2, "c": 3}, {1, 2}, [1, 2]))
+
+
+def logging_generator(a, log):
+    try:
+        for i in range(3):
+            yield a + i
+    finally:
+        log.append("closed")
+
+
+def left_by_break(a):
+    log = []
+    for v in logging_generator(a, log):
+        a = a + v
+        break
+    log.append("behind")
+    return a, log
+
+
+def left_by_return(a):
+    log = []
+
+    def inner():
+        for v in logging_generator(a, log):
+            return v * 3
+
+    return inner(), log
+
+
+def left_in_a_variable(a):
+    log = []
+    g = logging_generator(a, log)
+    first = next(g)
+    g = None
+    log.append("behind")
+    return first, log
+
+
+def left_at_the_end(a, log):
+    g = logging_generator(a, log)
+    return next(g)
+
+
+def left_in_a_with(a):
+    def under():
+        with torch.no_grad():
+            yield a * 2
+            yield a * 3
+
+    return next(under()), torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("f", [left_by_break, left_by_return, left_in_a_variable, left_in_a_with])
+def test_generators_that_are_left_are_closed(f):
+    same(f, lambda: (x(),), frames=1, breaks=[])
+
+
+def test_a_generator_left_at_the_end_is_closed():
+    same(left_at_the_end, lambda: (x(), []), frames=1, breaks=[])
+
+
+def test_a_generator_of_a_frame_that_raised_is_closed_by_python():
+    def f(a):
+        log = []
+
+        def failing():
+            g = logging_generator(a, log)
+            next(g)
+            raise ValueError
+
+        try:
+            failing()
+        except ValueError as e:
+            log.append(type(e).__name__)
+        return a + 1, log
+
+    same(f, lambda: (x(),))
