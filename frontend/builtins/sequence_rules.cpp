@@ -62,7 +62,7 @@ ValueRef rule_range(Tracer& t, CallArgs& args) {
   std::vector<PyRef> positional;
   PyRef kwargs;
   if (!all_constant(args, positional, kwargs))
-    not_modelled<GB0059>(std::string("range"), print_list(args.positional), std::string("False"));
+    not_modelled<GB0059>(std::string("range"), argument_types(t, args), std::string("False"));
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
   for (std::size_t i = 0; i < positional.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());

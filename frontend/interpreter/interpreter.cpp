@@ -129,9 +129,8 @@ bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
   auto* x = as<ExceptionValue>(e.exception);
   const Instruction& raising = frame().instruction();
   bool again = raises_again(raising);
-  // Of a failed assertion also where a `with` or `finally` sees it pass.
-  const bool told = x && (uncaught() || x->type == reinterpret_cast<PyTypeObject*>(PyExc_AssertionError));
-  if (told && (x->raised_at.empty() || raising.op == Opcode::RAISE_VARARGS)) x->raised_at = placed_frames(*this);
+  // A handler that does not match, a `with` or a `finally` may see it pass: the place is where it began.
+  if (x && !again && (x->raised_at.empty() || raising.op == Opcode::RAISE_VARARGS)) x->raised_at = placed_frames(*this);
   if (x && !again && (!x->context || raising.op == Opcode::RAISE_VARARGS)) set_context(*x, handled_exception());
   for (; stack.frames.size() > floor; again = false) {
     SymbolicFrame& f = *stack.frames.back();

@@ -13,6 +13,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/number_functions.h"
 #include "frontend/values/polyfilled.h"
+#include "frontend/values/refusals.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
 #include "frontend/values/tensor_subclass.h"
@@ -175,10 +176,8 @@ ValueRef opaque_objects(Comparison& c) {
     if (v->kind != ValueKind::Opaque && v->kind != ValueKind::Polyfilled) continue;
     if (v == c.declined[0] || v == c.declined[1] || compares_by_identity(v->python_type())) continue;
     if (v->kind == ValueKind::Opaque && is_c_type(v->python_type()))  // only its C code knows
-      graph_break<GB0059>(std::string("operator.") + kNames[c.op], "[" + c.a->print() + ", " + c.b->print() + "]",
-                          std::string("False"));
-    not_modelled<GB0059>(std::string("operator.") + kNames[c.op], "[" + c.a->print() + ", " + c.b->print() + "]",
-                         std::string("False"));
+      graph_break<GB0059>(std::string("operator.") + kNames[c.op], listed_types(c.t, {c.a, c.b}), std::string("False"));
+    not_modelled<GB0059>(std::string("operator.") + kNames[c.op], listed_types(c.t, {c.a, c.b}), std::string("False"));
   }
   return {};
 }

@@ -14,6 +14,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
+#include "frontend/values/refusals.h"
 #include "frontend/values/type_expressions.h"
 
 namespace md {
@@ -190,11 +191,6 @@ std::string name_of_conversion(int conversion) {
   return kBuiltins[conversion];
 }
 
-std::string listed_type(const Value& v) {
-  PyTypeObject* type = v.python_type();
-  return "['" + (type ? type_name(type) : std::string("object")) + "']";
-}
-
 // What Python writes for an object of a builtin type.
 ValueRef constants(Formatting& f) {
   if (f.conversion == 1)
@@ -207,7 +203,7 @@ ValueRef constants(Formatting& f) {
   PyRef c = written_object(f.t, f.v);
   PyRef s = f.spec ? f.t.realize(f.spec)->as_constant() : PyRef();
   if (!c || (f.spec && !s))
-    not_modelled<GB0059>(name_of_conversion(f.conversion), listed_type(*f.v), std::string("False"));
+    not_modelled<GB0059>(name_of_conversion(f.conversion), listed_types(f.t, {f.v}), std::string("False"));
   PyRef text = c;
   if (f.conversion == 1) text = PyRef::steal(PyObject_Str(c.get()));
   if (f.conversion == 2) text = PyRef::steal(PyObject_Repr(c.get()));

@@ -191,8 +191,7 @@ struct Operation {
   bool either(ValueKind k) const { return a->kind == k || b->kind == k; }
   std::string symbol() const { return std::string(row().symbol) + (inplace() ? "=" : ""); }
   [[noreturn]] void no_rule() const {
-    not_modelled<GB0059>(std::string("operator.") + row().name, "[" + a->print() + ", " + b->print() + "]",
-                         std::string("False"));
+    not_modelled<GB0059>(std::string("operator.") + row().name, listed_types(t, {a, b}), std::string("False"));
   }
 };
 

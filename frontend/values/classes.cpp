@@ -279,8 +279,8 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
     const std::string has_keywords = args.keywords.empty() ? "False" : "True";
     const bool describes = type == &PyProperty_Type || type == &PyStaticMethod_Type || type == &PyClassMethod_Type;
     if (describes && !t.config.trace_more)
-      listed_break<GB0059>(std::string(type->tp_name), print_list(args.positional), has_keywords);
-    graph_break<GB0059>(std::string(type->tp_name), print_list(args.positional), has_keywords);
+      listed_break<GB0059>(std::string(type->tp_name), argument_types(t, args), has_keywords);
+    graph_break<GB0059>(std::string(type->tp_name), argument_types(t, args), has_keywords);
   }
   if (base == &PyTuple_Type && type_find(type, checked(PyUnicode_InternFromString("_fields")).get()) &&
       args.size() == 1 && args.keywords.empty() &&

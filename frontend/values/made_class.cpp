@@ -132,7 +132,7 @@ ValueRef make_class(Tracer& t, PyRef name, std::vector<ValueRef> bases, Ref<Dict
 
 ValueRef class_of_namespace(Tracer& t, const CallArgs& args) {
   const auto refuse = [&] {
-    graph_break<GB0147>(std::string("BuiltinVariable(type)"), print_list(args.positional), print_keywords(args));
+    graph_break<GB0147_class>(std::string("BuiltinVariable(type)"), print_list(args.positional), print_keywords(args));
   };
   if (args.positional.size() != 3 || !args.keywords.empty()) refuse();
   for (std::size_t i = 0; i < 3; ++i) {

@@ -60,7 +60,9 @@ bool has_pending_parts(Tracer& t, const ObjectValue& self) {
 bool is_specialized(const ObjectValue& module) {
   if (!module.real || !is_library_class(module.type, LibraryClass::Module)) return false;
   PyObject** const place = _PyObject_GetDictPtr(module.real.get());
-  return place && *place && find_item(*place, "torchdynamo_force_dynamic") == Py_False;
+  const char* const mark = "torchdynamo_force_dynamic";
+  if (PyObject* own = place && *place ? find_item(*place, mark) : nullptr) return own == Py_False;
+  return type_find(module.type, checked(PyUnicode_InternFromString(mark)).get()) == Py_False;
 }
 
 void break_on_listed_attr(Tracer& t, const ObjectValue& self, PyObject* name, PyObject* found) {

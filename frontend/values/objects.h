@@ -115,7 +115,7 @@ struct ExceptionValue final : Value {
   std::vector<ValueRef> args;
   ValueRef cause, context;
   bool suppress_context = false;
-  PlacedFrames raised_at;     // where, if nothing catches it
+  PlacedFrames raised_at;     // where it was raised last
   long traceback = 0;         // a number for the one that a real one would have; 0: none
   ValueRef message, members;  // of a group, for ever
   std::vector<std::pair<PyRef, ValueRef>> attrs;

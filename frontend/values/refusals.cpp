@@ -7,6 +7,21 @@
 
 namespace md {
 
+std::string listed_types(Tracer& t, const std::vector<ValueRef>& values) {
+  PyRef names = checked(PyList_New(0));
+  for (const ValueRef& v : values) {
+    PyTypeObject* const type = t.realize(v)->python_type();
+    checked(PyList_Append(names.get(), py_str(type ? type_name(type) : "object").get()));
+  }
+  return repr_of(names.get());
+}
+
+std::string argument_types(Tracer& t, const CallArgs& args) {
+  std::vector<ValueRef> values = args.positional;
+  for (const auto& keyword : args.keywords) values.push_back(keyword.second);
+  return listed_types(t, values);
+}
+
 PyRef empty_like(const ValueRef& v) {
   if (v->kind == ValueKind::Constant) return v->real;
   if (v->kind == ValueKind::Range) return v->as_constant();

@@ -7,6 +7,10 @@
 
 namespace md {
 
+// The types of arguments, as messages list them: "['int', 'Tensor']".
+std::string listed_types(Tracer& t, const std::vector<ValueRef>& values);
+std::string argument_types(Tracer& t, const CallArgs& args);
+
 // A rule's arguments are too few, too many or unknown: whoever called the rule lets the real callable say so.
 struct WrongArguments : InternalError {
   WrongArguments() : InternalError("arguments that do not fit were given to a rule") {}

@@ -164,7 +164,7 @@ ValueRef fold(Tracer& t, BuiltinValue& callee, const std::vector<PyRef>& positio
 
 // Input and output: effects a graph cannot have, so the missing rule is meant.
 bool acts_on_the_world(const std::string& builtin) {
-  return builtin == "print" || builtin == "input" || builtin == "open" || builtin == "breakpoint";
+  return builtin == "input" || builtin == "open" || builtin == "breakpoint";
 }
 
 // Nor has it code that is made while the program runs.
@@ -192,21 +192,14 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
   const bool is_public = !name.starts_with("_");  // __import__ is skipped as functions of C modules are
   if (is_public && (module == "builtins" || module == "_operator" ||
                     find_item(t.frame().builtins.get(), name.c_str()) == callee.real.get())) {
-    PyRef types = checked(PyList_New(0));
-    auto add = [&](const ValueRef& v) {
-      PyTypeObject* type = v->python_type();
-      checked(
-          PyList_Append(types.get(), checked(PyUnicode_FromString(type ? type_name(type).c_str() : "object")).get()));
-    };
-    for (auto& a : args.positional) add(t.realize(a));
-    for (auto& k : args.keywords) add(t.realize(k.second));
-    const std::string has_kwargs = args.keywords.empty() ? "False" : "True";
-    if (acts_on_the_world(name)) graph_break<GB0059_effect>(name, repr_of(types.get()), has_kwargs);
-    if (takes_code(name)) graph_break<GB0059_code>(name, repr_of(types.get()), has_kwargs);
+    const std::string types = argument_types(t, args), has_kwargs = args.keywords.empty() ? "False" : "True";
+    if (name == "print") graph_break<GB0059_effect>(name, types, has_kwargs);
+    if (acts_on_the_world(name)) graph_break<GB0059_world>(name, types, has_kwargs);
+    if (takes_code(name)) graph_break<GB0059_code>(name, types, has_kwargs);
     if (find_builtin_rule(callee.real.get()) && refuses_arguments(t, callee.real.get(), args))
       graph_break<GB0193>(name, print_list(args.positional), print_keywords(args));
-    if (looks_at_names(name)) graph_break<GB0059>(name, repr_of(types.get()), has_kwargs);
-    not_modelled<GB0059>(name, repr_of(types.get()), has_kwargs);
+    if (looks_at_names(name)) graph_break<GB0059_names>(name, types, has_kwargs);
+    not_modelled<GB0059>(name, types, has_kwargs);
   }
   break_on_c_function(t, callee.real.get(), args);
 }

@@ -99,7 +99,7 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
   if (ValueRef decorated = decorated_in_mode(t, *this, args)) return decorated;
   PyTypeObject* type = python_type();
   if (type && !type->tp_call && !t.config.trace_more)
-    listed_break<GB0147>(print(), print_list(args.positional), print_keywords(args));
+    listed_break<GB0147_uncallable>(print(), print_list(args.positional), print_keywords(args));
   if (type && !type->tp_call) t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not callable");
   not_modelled<GB0147>(print(), print_list(args.positional), print_keywords(args));
 }

@@ -1,4 +1,4 @@
-"""Command line: python -m minidynamo GB0124, explain WORDS, explain --list, run SCRIPT."""
+"""Command line: python -m minidynamo GB0124, explain WORDS, explain --fix GB0124, explain --list, run SCRIPT."""
 
 import argparse
 import os
@@ -53,8 +53,28 @@ def page(found):
             lines += ["", "What to do", *(_paragraph(hint, "  - ", "    ") for hint in b.hints)]
     if first.context:
         lines += ["", "Debug context", _paragraph(first.context)]
+    if first.status == "raised":
+        lines += ["", f"Programs with and without it: python -m minidynamo explain --fix {first.code}"]
     if message.is_published(int(first.code[2:])):
         lines += ["", f"See {message.link(int(first.code[2:]))}"]
+    return "\n".join(lines)
+
+
+def fixes(found):
+    """A program that breaks with a code, and the same one without the break."""
+    from .registry import programs
+
+    first = found[0]
+    lines = [f"{first.code}  {first.type}", ""]
+    shown = programs.pair(first.code)
+    if shown is None:
+        reason = f": {STATUSES[first.status]}" if first.status != "raised" else ""
+        return "\n".join([*lines, _paragraph(f"There is no program for this code{reason}.")])
+    if first.python:
+        lines += [_paragraph(f"Only on CPython {first.python}: others run the first program without this break."), ""]
+    lines += [_paragraph(f"Breaks. {shown.about}"), "", textwrap.indent(shown.before, "    ")]
+    if shown.after is not None:
+        lines += ["", "  One graph:", "", textwrap.indent(shown.after, "    ")]
     return "\n".join(lines)
 
 
@@ -66,11 +86,11 @@ def _codes_in(text):
     return list(dict.fromkeys(f"GB{number:0>4}" for number in _CODE.findall(text)))
 
 
-def _explain_code(code):
+def _explain_code(code, fix=False):
     from . import registry
 
     try:
-        return page(registry.lookup(code)), 0
+        return (fixes if fix else page)(registry.lookup(code)), 0
     except KeyError:
         last = registry.all_breaks()[-1].code
         return f"{code} is not in the registry: the codes are GB0000 to {last}. Words search the texts.", 2
@@ -82,18 +102,18 @@ def _list():
     return "\n".join(f"{b.code}  {b.type}" for b in registry.all_breaks() if b.id == b.code)
 
 
-def explain(words):
-    """Text to print and exit status."""
+def explain(words, fix=False):
+    """Text to print and exit status. `fix`: programs instead of explanations."""
     from . import registry
 
     text = " ".join(words).strip()
     codes = _codes_in(text)
     if codes:
-        pages = [_explain_code(code) for code in codes]
+        pages = [_explain_code(code, fix) for code in codes]
         return "\n\n".join(shown for shown, _ in pages), max(status for _, status in pages)
     exact = [b for b in registry.all_breaks() if b.type.lower() == text.lower()]
     if exact:
-        return page(exact), 0
+        return (fixes if fix else page)(exact), 0
     found = registry.search(text)
     if not found:
         return f"Nothing in the registry matches {text!r}.", 1
@@ -139,6 +159,7 @@ def _parser():
     _run_parser(commands)
     sub = commands.add_parser("explain", help="what a graph break means and how to avoid it")
     sub.add_argument("--list", action="store_true", help="all codes and their titles")
+    sub.add_argument("--fix", action="store_true", help="a program that breaks so, and how it is written without")
     sub.add_argument(
         "words",
         nargs="*",
@@ -156,7 +177,7 @@ def _answer(args, parser):
         return f"minidynamo {__version__}", 0
     if args.command is None or not (args.list or args.words):
         parser.error("a command is needed: explain CODE or WORDS, explain --list, run SCRIPT")
-    return (_list(), 0) if args.list else explain(args.words)
+    return (_list(), 0) if args.list else explain(args.words, args.fix)
 
 
 def main(argv=None):

@@ -18,3 +18,11 @@ def run(compile):
 
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
         return f(torch.tensor([0.0, 2.0, 3.0]))
+
+
+def fix(compile):
+    @compile
+    def f(x):
+        return torch.where(x > 0, x * 3, 0).max()
+
+    return f(torch.tensor([0.0, 2.0, 3.0]))

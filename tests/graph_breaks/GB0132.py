@@ -13,3 +13,11 @@ def run(compile):
         return list(itertools.accumulate([x, x], max, func=min))
 
     return totals(torch.ones(2))
+
+
+def fix(compile):
+    @compile
+    def totals(x):
+        return list(itertools.accumulate([x, x], func=torch.maximum))
+
+    return totals(torch.ones(2))

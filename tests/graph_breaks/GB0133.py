@@ -13,3 +13,11 @@ def run(compile):
         return x + sum(itertools.accumulate(func=max))
 
     return totals(torch.ones(2))
+
+
+def fix(compile):
+    @compile
+    def totals(x):
+        return x + sum(itertools.accumulate([1, 3, 2], func=max))
+
+    return totals(torch.ones(2))

@@ -13,3 +13,11 @@ def run(compile):
         return list(itertools.accumulate([x], initializer=x))
 
     return totals(torch.ones(2))
+
+
+def fix(compile):
+    @compile
+    def totals(x):
+        return list(itertools.accumulate([x], initial=x))
+
+    return totals(torch.ones(2))

@@ -13,3 +13,11 @@ def run(compile):
         return x * len(list(itertools.groupby([1, 1, 2], reverse=True)))
 
     return count(torch.ones(2))
+
+
+def fix(compile):
+    @compile
+    def count(x):
+        return x * len(list(itertools.groupby([1, 1, 2], key=lambda n: -n)))
+
+    return count(torch.ones(2))

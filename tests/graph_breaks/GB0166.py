@@ -15,3 +15,11 @@ def run(compile):
         return y
 
     return f(torch.ones(2))
+
+
+def fix(compile):
+    @compile
+    def f(x):
+        return x + 1
+
+    return f(torch.ones(2))

@@ -24,3 +24,15 @@ def run(compile):
         return x + n, id(item) == id(item)
 
     return f(torch.ones(2), box)
+
+
+def fix(compile):
+    box = Box()
+    box.item = torch.ones(2)
+
+    @compile
+    def f(x, box):
+        item = box.item
+        return x + 1, item is box.item
+
+    return f(torch.ones(2), box)

@@ -63,6 +63,27 @@ class Closing:
         self.year = 0
 
 
+@before("GB0147_uncallable")
+def calls_a_number(compile):
+    return compile(lambda x, n: x + (n() if x is None else n(2)))(X(), 3)
+
+
+@after("GB0147_uncallable", 1)
+def asked_whether_callable(compile):
+    return compile(lambda x, n: x + (n(2) if callable(n) else n))(X(), 3)
+
+
+@before("GB0147_class")
+def class_of_a_name(compile):
+    return compile(lambda x: x + type("Made", (dict,), {}, extra=1)().size)(X())
+
+
+@after("GB0147_class", 1)
+def class_made_before(compile):
+    made = type("Made", (), {"size": 2})
+    return compile(lambda x: x + made().size)(X())
+
+
 @before("GB0147_construct")
 def makes_an_object(compile):
     return compile(lambda x: x + Closing().year)(X())
@@ -106,16 +127,11 @@ def iterator_passed(compile):
 
 
 @after("GB0156_iterator", 1)
-def length_instead(compile):
-    return compile(lambda x, s: x + len(s))(X(), [1, 2])
-
-
-@after("GB0156_iterator", 2)
 def iterator_made_inside(compile):
     return compile(lambda x, s: x + next(iter(s)))(X(), [1, 2])
 
 
-@after("GB0156_iterator", 3, breaks_elsewhere=True)
+@after("GB0156_iterator", 2, breaks_elsewhere=True)
 def used_up_before_the_break(compile):
     @compile
     def f(x):
@@ -126,7 +142,7 @@ def used_up_before_the_break(compile):
     return f(X())
 
 
-@after("GB0156_iterator", 4)
+@after("GB0156_iterator", 3)
 def loop_not_comprehension(compile):
     @compile
     def f(x):
@@ -305,7 +321,6 @@ def asked_before_the_change(compile):
     return compile(Counted())(X())
 
 
-@after("GB0209", 1)
 @after("GB0212", 1)
 def profiled_outside(compile):
     with torch.profiler.profile():

@@ -259,6 +259,34 @@ def prints_later(compile):
         return prints(compile)
 
 
+@before("GB0059_world")
+def opens_a_file(compile):
+    @compile
+    def f(x):
+        with open("/dev/null") as file:
+            return x + len(file.read())
+
+    return f(X())
+
+
+@after("GB0059_world", 1)
+def read_before(compile):
+    with open("/dev/null") as file:
+        size = len(file.read())
+    return compile(lambda x: x + size)(X())
+
+
+@before("GB0059_names")
+def names_of_a_module(compile):
+    return compile(lambda x: x + len(dir(time)))(X())
+
+
+@after("GB0059_names", 1)
+def names_before(compile):
+    known = len(dir(time))
+    return compile(lambda x: x + known + hasattr(time, "sleep"))(X())
+
+
 @before("GB0059_code")
 def code_as_data(compile):
     @compile

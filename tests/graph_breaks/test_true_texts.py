@@ -7,6 +7,7 @@ import collections
 import datetime
 import enum
 import functools
+import io
 import re
 import sys
 
@@ -149,7 +150,79 @@ def region_two_calls_deep(x):
     return torch.utils.checkpoint.checkpoint(lambda a: appends(a), x, use_reentrant=False)
 
 
+def raises_through_finally(x):
+    try:
+        raise ValueError("here")
+    finally:
+        log.clear()
+
+
+def raises_through_another_handler(x):
+    try:
+        log[99]
+    except KeyError:
+        pass
+    return x
+
+
+def raises_again(x):
+    try:
+        log[99]
+    except IndexError:
+        x = x + 1
+        raise
+
+
+def raises_what_it_caught(x):
+    try:
+        log[99]
+    except IndexError as error:
+        raise error
+
+
+def raised_in_a_callee(x):
+    try:
+        return raises_through_finally(x)
+    finally:
+        log.clear()
+
+
+def bytes_to_change(x):
+    return bytearray(b"ab"), x
+
+
+def names_here(x):
+    return dir(), x
+
+
+def opened(x):
+    return open("/dev/null"), x
+
+
+def called_number(x, n=3):
+    return n(x)
+
+
+def class_from_type(x):
+    return type("Made", (dict,), {}, extra=1), x
+
+
+def own_class_in_c(x):
+    return io.StringIO(), x
+
+
 CASES = [
+    (raises_through_finally, "GB0088", "raises an exception", 'raise ValueError("here")'),
+    (raises_through_another_handler, "GB0088", "raises an exception", "log[99]"),
+    (raises_again, "GB0088", "raises an exception", "log[99]"),
+    (raises_what_it_caught, "GB0088", "raises an exception", "raise error"),
+    (raised_in_a_callee, "GB0088", "raises an exception", 'raise ValueError("here")'),
+    (bytes_to_change, "GB0059", "for arguments of types ['bytes']", 'bytearray(b"ab")'),
+    (names_here, "GB0059", "`dir` lists the names that there are", "dir()"),
+    (opened, "GB0059", "`open` acts outside of the program", 'open("/dev/null")'),
+    (called_number, "GB0147", "The int 3 is called and is nothing that can be called", "n(x)"),
+    (class_from_type, "GB0147", "`type` is called to make a class", None),
+    (own_class_in_c, "GB0147", "The tracer has no rule for calls of the class `_io.StringIO`", "io.StringIO()"),
     (
         text_of_a_defaultdict,
         "GB0059",

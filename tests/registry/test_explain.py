@@ -1,15 +1,22 @@
 """python -m minidynamo explain, and the registry as Python data."""
 
+import contextlib
+import io
 import pathlib
+import re
 import subprocess
 import sys
+import textwrap
 import tomllib
+import warnings
 
 import pytest
 
 import minidynamo
+import minidynamo as torch
 from minidynamo import registry
 from minidynamo.__main__ import main
+from minidynamo.registry import programs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = str(pathlib.Path(registry.__file__).parents[2])  # where the build under test lies
@@ -166,3 +173,42 @@ def test_output_that_cannot_be_written(arguments):
     command = f"{sys.executable} -m minidynamo {arguments} > /dev/full"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=PACKAGES)
     assert done.returncode == 1 and done.stderr == "python -m minidynamo: No space left on device\n"
+
+
+# One is about NumPy not being there, one about traces that do not settle.
+WITHOUT_A_PROGRAM = {"GB0052", "GB0106"}
+
+
+def test_every_raised_code_has_a_program():
+    missing = {b.code for b in registry.all_breaks() if b.status == "raised" and programs.pair(b.code) is None}
+    assert missing == WITHOUT_A_PROGRAM
+
+
+def printed_codes(text):
+    """What a program breaks with, run as it is shown."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        try:
+            exec(compile(text, "<shown>", "exec"), {"__name__": "shown"})
+        except NameError:  # GB0091: plain Python fails as well
+            pass
+    seen = [message for kind in ("graph_break", "unimplemented") for message in torch._dynamo.utils.counters[kind]]
+    return {code.upper() for message in seen for code in re.findall(r"gb/(gb\d{4})", str(message))}
+
+
+@pytest.mark.parametrize("code", ["GB0007", "GB0033", "GB0070", "GB0091", "GB0124", "GB0156", "GB0170", "GB0207"])
+def test_programs_are_shown_that_break_and_that_do_not(code, capsys):
+    assert main(["explain", "--fix", code]) == 0
+    shown = capsys.readouterr().out
+    before, after = programs.pair(code).before, programs.pair(code).after
+    for text in (before, after):
+        assert textwrap.indent(text, "    ") in shown
+    assert code in printed_codes(before)
+    assert printed_codes(after) == set()
+
+
+def test_codes_that_nothing_raises_say_so(capsys):
+    assert main(["explain", "--fix", "GB0065"]) == 0
+    assert "There is no program for this code: never raised" in capsys.readouterr().out

@@ -1,0 +1,88 @@
+"""For a code, a small program whose graph breaks with it, and the same program written so that it is one graph.
+
+They are the scenarios the tests run, tests/graph_breaks/GBxxxx.py: a checkout reads them there, an installed package
+has a copy in `examples` beside this file.
+"""
+
+import ast
+import pathlib
+import textwrap
+
+__all__ = ["Pair", "pair"]
+
+HERE = pathlib.Path(__file__).resolve()
+PLACES = (HERE.parent / "examples", HERE.parents[3] / "tests" / "graph_breaks")
+NAME = "program"
+
+
+class Pair:
+    """What the program does, in a sentence; its text; the text without the break, None where there is none."""
+
+    def __init__(self, source):
+        module = ast.parse(source)
+        self.about = ast.get_docstring(module) or ""
+        self.before = _text(source, module, "run")
+        self.after = _text(source, module, "fix")
+
+
+def pair(code):
+    """None where there is no such program."""
+    for place in PLACES:
+        path = place / f"{code}.py"
+        if path.is_file():
+            return Pair(path.read_text(encoding="utf-8"))
+    return None
+
+
+def _bound(statement):
+    """The names that a statement of the module gives a value."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return {statement.name}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def _used(node):
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def _lines(lines, node):
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+    return "\n".join(lines[first - 1 : node.end_lineno])
+
+
+def _with_torch(text, function):
+    """The text of `function` with what it calls `compile` spelled out."""
+    lines = text.split("\n")
+    names = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == "compile"]
+    for name in sorted(names, key=lambda n: (n.lineno, n.col_offset), reverse=True):
+        line, at = lines[name.lineno - function.lineno], name.col_offset
+        lines[name.lineno - function.lineno] = f"{line[:at]}torch.{line[at:]}"
+    return "\n".join([f"def {NAME}():", *lines[1:]])
+
+
+def _text(source, module, function):
+    """The program that calls the function, with what it needs of the module."""
+    lines = source.split("\n")
+    root = next((s for s in module.body if isinstance(s, ast.FunctionDef) and s.name == function), None)
+    if root is None:
+        return None
+    others = [s for s in module.body if s is not root and not isinstance(s, ast.Expr)]
+    needed, wanted = set(), _used(root)
+    while True:
+        more = {k for k, s in enumerate(others) if k not in needed and _bound(s) & wanted}
+        if not more:
+            break
+        needed |= more
+        wanted = wanted.union(*(_used(others[k]) for k in more))
+    blocks, imports = [], ["import minidynamo as torch"]
+    for k in sorted(needed):
+        text = _lines(lines, others[k])
+        if isinstance(others[k], (ast.Import, ast.ImportFrom)):
+            if text != "import torch":
+                imports.append(text)
+        else:
+            blocks.append(text)
+    blocks.append(_with_torch(textwrap.dedent(_lines(lines, root)), root))
+    return "\n\n".join(["\n".join(sorted(imports)), *blocks, f"print({NAME}())"])
