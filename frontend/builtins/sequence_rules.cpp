@@ -29,6 +29,18 @@ bool reverse_order(Tracer& t, const ValueRef& reverse) {
   return v->truth(t);
 }
 
+// The items of tuples are looked at only when they are asked for: what they are decides whether the key is a constant.
+static PyRef known_key(Tracer& t, const ValueRef& key) {
+  if (is_item_number(key)) return {};
+  if (auto* tuple = as<TupleValue>(key)) {
+    for (ValueRef& item : tuple->items) {
+      item = t.realize(item);
+      if (!known_key(t, item)) return {};
+    }
+  }
+  return key->as_constant();
+}
+
 std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, const ValueRef& key, bool reverse) {
   struct Keyed {
     ValueRef key, item;
@@ -37,7 +49,7 @@ std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, cons
   for (auto& x : items) {
     ValueRef k = key && !is_true_constant(key, Py_None) ? t.call(key, CallArgs{{x}, {}}) : x;
     k = t.realize(k);
-    if (is_item_number(k) || !k->as_constant()) graph_break<GB0207>(k->print());
+    if (!known_key(t, k)) graph_break<GB0207>(k->print());
     keyed.push_back({k, x});
   }
   // Insertion keeps equal keys in order and uses only <, as list.sort does.

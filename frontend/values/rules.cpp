@@ -173,7 +173,9 @@ bool takes_code(const std::string& builtin) {
 }
 
 // What looks at the names of a module: the reference has no rule for any argument of these.
-bool looks_at_names(const std::string& builtin) { return builtin == "globals" || builtin == "dir"; }
+bool looks_at_names(const std::string& builtin) {
+  return builtin == "globals" || builtin == "locals" || builtin == "dir";
+}
 
 // int.__and__(True, False): bool has another.
 ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, const CallArgs& args, PyTypeObject* of) {

@@ -8,12 +8,15 @@ import datetime
 import enum
 import functools
 import io
+import random
 import re
 import sys
+import threading
 
 import pytest
 
 import minidynamo as torch
+from minidynamo._dynamo import message
 
 held = functools.partial(max, 1)
 log = []
@@ -211,7 +214,18 @@ def own_class_in_c(x):
     return io.StringIO(), x
 
 
+def branch_on_a_random_number(x):
+    return x + (1 if random.randrange(20) == 0 else 2)
+
+
+def manager_from_outside(x, lock=threading.RLock()):  # noqa: B008  it is there before
+    with lock:
+        return x + 1
+
+
 CASES = [
+    (branch_on_a_random_number, "GB0170", "or a random number", "random.randrange(20) == 0"),
+    (manager_from_outside, "GB0142", "made before the traced code began, or its methods are written in C", None),
     (raises_through_finally, "GB0088", "raises an exception", 'raise ValueError("here")'),
     (raises_through_another_handler, "GB0088", "raises an exception", "log[99]"),
     (raises_again, "GB0088", "raises an exception", "log[99]"),
@@ -361,3 +375,8 @@ def test_attributes_of_functions_are_deleted():
 def test_a_name_that_is_no_string_raises_as_it_does():
     with pytest.raises(TypeError, match="attribute name must be string"):
         torch.compile(name_that_is_no_string, backend="eager")(torch.ones(1))
+
+
+def test_the_place_of_a_break_is_in_the_program():
+    frames = [("x.py", 3, "f", None), ("<frozen _collections_abc>", 574, "__eq__", None)]
+    assert message.place(frames) == ("x.py", 3)

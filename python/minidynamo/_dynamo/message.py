@@ -67,7 +67,7 @@ def place(frames):
     """(file, line) of the program's innermost frame. Python's own library is none of the program's."""
     frames = shown(frames)
     for file, line, *_ in reversed(frames):
-        if not file.startswith(_LIBRARY) or file.startswith(_INSTALLED):
+        if not file.startswith((_LIBRARY, "<frozen ")) or file.startswith(_INSTALLED):
             return file, line
     return frames[-1][:2]
 
