@@ -9,6 +9,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/enumerations.h"
 #include "frontend/values/item_numbers.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
@@ -29,16 +30,20 @@ bool reverse_order(Tracer& t, const ValueRef& reverse) {
   return v->truth(t);
 }
 
-// The items of tuples are looked at only when they are asked for: what they are decides whether the key is a constant.
-static PyRef known_key(Tracer& t, const ValueRef& key) {
-  if (is_item_number(key)) return {};
-  if (auto* tuple = as<TupleValue>(key)) {
-    for (ValueRef& item : tuple->items) {
-      item = t.realize(item);
-      if (!known_key(t, item)) return {};
-    }
-  }
-  return key->as_constant();
+constexpr int kDeepestKey = 20;  // a list may contain itself
+
+// A constant, a member of an enumeration, a tuple or list of these. Items are looked at only when somebody asks.
+static bool has_known_order(Tracer& t, const ValueRef& key, int depth = 0) {
+  if (is_item_number(key)) return false;
+  auto* tuple = as<TupleValue>(key);
+  auto* list = as<ListValue>(key);
+  if (!tuple && !list) return is_member(key) || key->as_constant();
+  return depth < kDeepestKey && std::ranges::all_of(
+                                    tuple ? tuple->items : list->items,
+                                    [&](ValueRef& item) {
+                                      item = t.realize(item);
+                                      return has_known_order(t, item, depth + 1);
+                                    });
 }
 
 std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, const ValueRef& key, bool reverse) {
@@ -49,7 +54,7 @@ std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, cons
   for (auto& x : items) {
     ValueRef k = key && !is_true_constant(key, Py_None) ? t.call(key, CallArgs{{x}, {}}) : x;
     k = t.realize(k);
-    if (!known_key(t, k)) graph_break<GB0207>(k->print());
+    if (!has_known_order(t, k)) graph_break<GB0207>(k->print());
     keyed.push_back({k, x});
   }
   // Insertion keeps equal keys in order and uses only <, as list.sort does.
