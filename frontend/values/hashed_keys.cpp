@@ -60,6 +60,7 @@ PyTypeObject* stand_in_type() {
 
 // Of one trace: the first of the keys that are equal.
 struct KeyTable final : Value {
+  int comparing = 0;  // comparisons of keys under way, each inside the one before
   KeyTable() : Value(ValueKind::Null) {}
   std::string print() const override { return "KeyTable()"; }
   struct Known {
@@ -144,6 +145,8 @@ PyRef weak_reference_key(Tracer& t, const ValueRef& key) {
 
 bool is_hashed_stand_in(PyObject* key) { return Py_TYPE(key) == stand_in_type(); }
 
+constexpr int kMostNested = 10;  // an __eq__ may look into the dictionary whose keys it compares
+
 PyRef hashed_key(Tracer& t, const ValueRef& key) {
   auto& object = static_cast<ObjectValue&>(*key);
   if (auto* tuple = as<TupleValue>(object.payload);
@@ -151,10 +154,17 @@ PyRef hashed_key(Tracer& t, const ValueRef& key) {
     return key_object(t, object.payload);
   // Python hashes and compares more or less often, and with other keys.
   const auto refuse = [&] { unmodelled(key->print(), "dictionary or set key whose comparison has effects"); };
+  KeyTable& table = table_of(t);
+  if (table.comparing >= kMostNested)
+    unmodelled(key->print(), "dictionary or set key whose comparison looks for others");
+  struct Comparing {
+    int& count;
+    explicit Comparing(int& count) : count(++count) {}
+    ~Comparing() { --count; }
+  } const under_way{table.comparing};
   const std::size_t effects = t.effects.list().size();
   const auto parts = stored_parts(key);
   const Py_hash_t hash = traced_hash(t, key);
-  KeyTable& table = table_of(t);
   PyRef out;
   for (std::size_t i = 0; i < table.known.size() && !out; ++i) {
     if (table.known[i].hash != hash || table.known[i].referred) continue;

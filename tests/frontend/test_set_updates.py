@@ -195,3 +195,22 @@ def test_hashes_of_the_program_are_called_as_often_as_plain():
     same(hashed_keys, lambda: ([3, 1, 2],))
     same(lambda d: [k.hashed for k in d], lambda: (dict.fromkeys(map(Counted, range(3))),))
     same(lambda d: [k.hashed for k in d], lambda: (OrderedDict.fromkeys(map(Counted, range(3))),))
+
+
+class Watching(int):
+    """Whose comparison asks the table that holds it."""
+
+    def __hash__(self):
+        return 13
+
+    def __eq__(self, other):
+        return len(watched) > 5 or int(self) == int(other)
+
+
+watched = {}
+watched.update({Watching(1): 1, Watching(2): 2})
+
+
+def test_keys_that_look_into_their_own_dictionary():
+    same(lambda x: x + watched[Watching(2)], lambda: (torch.ones(2),))
+    same(lambda x: x + sum(watched.values()), lambda: (torch.ones(2),))
