@@ -26,6 +26,8 @@ FURTHER = """
     copysign fmod floor_divide remainder true_divide multiply subtract absolute negative clip concat concatenate
     row_stack arcsin arccos arctan index_put_ _index_put_impl masked_fill fill split_with_sizes unsafe_split_with_sizes
     new_zeros new_ones new_full new_empty empty_like zeros_like full_like rand_like randn_like linalg_vector_norm
+    soft_margin_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss
+    multi_margin_loss multilabel_margin_loss poisson_nll_loss ctc_loss
     max_pool2d_with_indices _adaptive_avg_pool2d upsample_nearest2d upsample_bilinear2d avg_pool2d is_pinned
     slice_scatter select_scatter diagonal_scatter index_reduce isin poisson renorm cholesky_solve is_same_size polygamma
     grid_sampler_2d grid_sampler_3d affine_grid_generator multi_margin_loss _trilinear _pdist_forward

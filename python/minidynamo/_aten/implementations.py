@@ -311,6 +311,18 @@ IMPLEMENTATIONS = {
     "tanh_backward": lambda grad, out: grad * (1 - out * out),
 }
 _HOMES = ("", "nn.functional", "linalg", "special")
+# Of losses.py, which is read when the first of them is asked for.
+_LOSSES = """mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits nll_loss
+    nll_loss_forward cross_entropy_loss kl_div soft_margin_loss hinge_embedding_loss margin_ranking_loss
+    cosine_embedding_loss triplet_margin_loss multi_margin_loss multilabel_margin_loss poisson_nll_loss
+    ctc_loss""".split()
+IMPLEMENTATIONS |= {name: (lambda *args, _name=name, **kwargs: _loss(_name)(*args, **kwargs)) for name in _LOSSES}
+
+
+def _loss(name):
+    from .losses import LOSSES
+
+    return LOSSES[name]
 
 
 def implementation(base):
