@@ -5,8 +5,8 @@ import io
 import warnings
 
 from . import _C
+from ._scripted import ScriptFunction, tracing
 from ._traced_calls import TracerWarning, _take_over, record
-from .jit import ScriptFunction, _tracing
 from .nn import Module
 from .random import get_rng_state, set_rng_state
 from .utils import _pytree
@@ -15,11 +15,11 @@ _KIND = "torch.jit.trace of minidynamo"
 
 
 def _recorded(func, args, kwargs, root, strict):
-    _tracing[0] += 1
+    tracing[0] += 1
     try:
         return record(func, _names(func, len(args)), args, kwargs, root, strict)
     finally:
-        _tracing[0] -= 1
+        tracing[0] -= 1
 
 
 def _names(func, count):

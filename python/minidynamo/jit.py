@@ -9,8 +9,8 @@ from typing import Final as Final
 from . import _C
 from . import nn as _nn
 from ._absent import absent_names as _absent_names
-
-_tracing = [0]  # calls of trace() under way
+from ._scripted import ScriptFunction as ScriptFunction
+from ._scripted import tracing as _state
 
 
 class Error(RuntimeError):
@@ -22,10 +22,6 @@ class Attribute(_typing.NamedTuple):
 
     value: object
     type: object
-
-
-class ScriptFunction:
-    """Type of what trace() makes of a function."""
 
 
 class ScriptModule(_nn.Module):
@@ -86,7 +82,7 @@ def is_scripting():
 
 def is_tracing():
     """Whether trace() runs."""
-    return _tracing[0] > 0
+    return _state[0] > 0
 
 
 def annotate(the_type, the_value):
