@@ -34,6 +34,7 @@ HOMES = {
     "nn.functional": "pdist",
     "scatter_functions": "as_strided_scatter slice_scatter select_scatter diagonal_scatter index_reduce",
     "older_functions": "range",
+    "fx.experimental.symbolic_shapes": "SymInt SymFloat SymBool",
     "streams": "Stream Event",
     "copied_views": """
         alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy split_copy

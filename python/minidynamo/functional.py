@@ -111,4 +111,19 @@ def renorm_(input, p, dim, maxnorm):
     return input.copy_(renorm(input.clone(), p, dim, maxnorm))
 
 
-__getattr__ = _absent_names(__name__)
+# Of other files, which are read when one of them is asked for.
+_ELSEWHERE = {
+    "istft": "spectrograms", "stft": "spectrograms", "lu": "linalg.older_names", "pca_lowrank": "linalg.low_rank",
+    "svd_lowrank": "linalg.low_rank", "unravel_index": "shape_functions",
+}  # fmt: skip
+
+
+def _load(name, missing):
+    if name not in _ELSEWHERE:
+        return missing
+    from importlib import import_module
+
+    return getattr(import_module(f".{_ELSEWHERE[name]}", __package__), name)
+
+
+__getattr__ = _absent_names(__name__, _load)

@@ -17,4 +17,15 @@ _bool, _bytes, _complex, _float, _int, _str = bool, bytes, complex, float, int, 
 _device, _dtype, _layout = _C.device, _C.dtype, _C.layout
 _size = _C.Size | list[int] | tuple[int, ...]
 
-__getattr__ = _absent_names(__name__)
+
+def _load(name, missing):
+    if name not in ("SymInt", "SymFloat", "SymBool", "py_sym_types"):
+        return missing
+    from .fx.experimental import symbolic_shapes
+
+    if name == "py_sym_types":
+        return (symbolic_shapes.SymInt, symbolic_shapes.SymFloat, symbolic_shapes.SymBool)
+    return getattr(symbolic_shapes, name)
+
+
+__getattr__ = _absent_names(__name__, _load)

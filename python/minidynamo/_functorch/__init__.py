@@ -3,12 +3,11 @@
 from importlib import import_module
 
 from .._absent import absent_names as _absent_names
-
-_MODULES = ("aot_autograd", "compilers", "config", "partitioners")
+from .._absent import submodules as _submodules
 
 
 def _load(name, missing):
-    return import_module(f"{__name__}.{name}") if name in _MODULES else missing
+    return import_module(f"{__name__}.{name}") if name in _submodules(__name__) else missing
 
 
 __getattr__ = _absent_names(__name__, _load)

@@ -31,6 +31,20 @@ class SymInt:
     __bool__ = __int__ = __index__ = __float__ = __lt__ = __le__ = __gt__ = __ge__ = _ask
 
 
+class SymFloat:
+    """A float that depends on data. There are none outside of graphs: what Python sees is a float."""
+
+    def __new__(cls, node):
+        raise TypeError("a SymFloat comes from a trace; in plain Python numbers are float")
+
+
+class SymBool:
+    """A bool that depends on sizes or data. There are none outside of graphs: what Python sees is a bool."""
+
+    def __new__(cls, node):
+        raise TypeError("a SymBool comes from a trace; in plain Python it is a bool")
+
+
 class ShapeEnv:
     """Where such numbers come from."""
 
