@@ -2,6 +2,8 @@
 
 import platform
 
+from ._absent import absent_names as _absent_names
+
 
 def show():
     """A few lines about the build, for reports of defects."""
@@ -25,3 +27,6 @@ def parallel_info():
         f"ATen/Parallel:\n\tat::get_num_threads() : {_C.get_num_threads()}\n"
         f"\tat::get_num_interop_threads() : {get_num_interop_threads()}\n"
     )
+
+
+__getattr__ = _absent_names(__name__)

@@ -1,6 +1,7 @@
 """torch._utils: names that libraries take from there: lists of tensors as one vector, and what pickles call."""
 
 from . import _C
+from ._absent import absent_names as _absent_names
 from .archive_reader import _rebuild_parameter as _rebuild_parameter
 from .archive_reader import _rebuild_parameter_with_state as _rebuild_parameter_with_state
 
@@ -44,3 +45,6 @@ def _take_tensors(tensors, size_limit):
     for held, _ in groups.values():
         if held:
             yield held
+
+
+__getattr__ = _absent_names(__name__)
