@@ -174,6 +174,14 @@ ValueRef answered(Tracer& t, const ObjectValue& o, const ValueRef& method, const
   return v;
 }
 
+// An array is read as the tensor it shows, where the settings allow that.
+void read_array(Tracer& t, ValueRef& v) {
+  auto* const array = as<ArrayValue>(v);
+  if (!array) return;
+  if (!t.config.capture_scalar_outputs) graph_break<GB0033>("numpy.ndarray.item");
+  v = array->tensor;
+}
+
 ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
   ObjectValue* const instance = args.size() == 1 && !args.positional.empty() ? tensor_instance(args[0]) : nullptr;
   if (instance && !instance->special(t, dunder)) {
@@ -184,6 +192,7 @@ ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
     (void)strip_subclasses(t, args);
   }
   if (args.size() == 1 && !args.positional.empty()) {
+    read_array(t, args.positional[0]);
     if (auto* x = as<TensorValue>(args[0])) {
       const bool to_int = std::string_view(dunder) == "__int__";
       ValueRef v = to_int ? captured_int(t, *x) : is_floating(x->type.dtype) ? captured_item(t, *x) : ValueRef();
@@ -225,8 +234,9 @@ ValueRef rule_bytes(Tracer& t, CallArgs& args) {
 ValueRef rule_complex(Tracer&, CallArgs&) { return {}; }
 
 // As a value, of a tensor the one it has; where the program only branches on it nobody asks for that.
-ValueRef truth_value(Tracer& t, const ValueRef& v) {
+ValueRef truth_value(Tracer& t, ValueRef v) {
   if (v->kind == ValueKind::SizeTest) return v;
+  read_array(t, v);
   auto* const x = as<TensorValue>(v);
   if (!x) return t.boolean(v->truth(t));
   if (ValueRef test = captured_test(t, *x)) return test;

@@ -1,4 +1,7 @@
 // Globals, attributes, imports.
+#include <algorithm>
+#include <iterator>
+
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/type_dict.h"
@@ -182,6 +185,16 @@ static void push_method(SymbolicFrame& f, ValueRef v) {
   if (!kNullBelowCallable) f.push(null_value());
 }
 
+// What C code of `object` does with any instance; making, initialising and storing have rules of their own.
+static bool is_native_of_object(const ValueRef& method, PyObject* name) {
+  const auto* m = as<MethodValue>(method);
+  PyObject* const function = m ? m->function->real.get() : nullptr;
+  if (!function || function != own_attribute(&PyBaseObject_Type, name)) return false;
+  static constexpr std::string_view kRuled[] = {"__init__",    "__new__",          "__setattr__",
+                                                "__delattr__", "__getattribute__", "__init_subclass__"};
+  return std::ranges::find(kRuled, text_of(name)) == std::end(kRuled);
+}
+
 // What the registry lists among method calls although it could be traced.
 static void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, const ValueRef& method) {
   if (t.config.trace_more) return;
@@ -191,7 +204,7 @@ static void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, co
                       kind == ValueKind::Constant || kind == ValueKind::Opaque || kind == ValueKind::Marked ||
                       kind == ValueKind::Polyfilled ||
                       (kind == ValueKind::Builtin && PyType_Check(t.realize(method)->real.get()));
-    if (data) listed_break<GB0006>(owner->print(), text_of(name));
+    if (data || is_native_of_object(t.realize(method), name)) listed_break<GB0006>(owner->print(), text_of(name));
   }
   if (auto* cls = as<ClassValue>(owner); cls && is_library_class(cls->type(), LibraryClass::AutogradFunction)) {
     PyObject* found = type_find(cls->type(), name);

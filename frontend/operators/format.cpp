@@ -196,7 +196,8 @@ ValueRef constants(Formatting& f) {
   if (f.conversion == 1)
     if (ValueRef text = opaque_text(f.t, f.v)) return text;
   PyTypeObject* const type = f.v->kind == ValueKind::Constant ? f.v->python_type() : nullptr;
-  if (type && is_library_value_type(type) && type->tp_str != PyBaseObject_Type.tp_str && !f.t.config.trace_more)
+  if (f.conversion == 1 && type && is_library_value_type(type) && type->tp_str != PyBaseObject_Type.tp_str &&
+      !f.t.config.trace_more)
     listed_break<GB0005>(repr_of(reinterpret_cast<PyObject*>(type)));  // a date
   if (auto* fn = as<FunctionValue>(f.v); fn && fn->real && !fn->attrs.empty())
     unmodelled(fn->print(), "text of a function that has changed");

@@ -112,11 +112,18 @@ void ArrayValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   graph_break<GB0157>(print(), text_of(name));
 }
 
+// The elements as numbers, by the tensor that holds them.
+static ValueRef read_array(Tracer& t, ArrayValue& array, PyObject* method) {
+  if (!t.config.capture_scalar_outputs && (text_of(method) == "item" || is_integral(array.tensor->type.dtype)))
+    graph_break<GB0033>("numpy.ndarray." + text_of(method));
+  return array.tensor->call_method(t, method, {});
+}
+
 ValueRef ArrayValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
-  if (n == "item" && args.size() == 0) return tensor->call_method(t, name, {});
+  if ((n == "item" || n == "tolist") && args.size() == 0) return read_array(t, *this, name);
   if (n == "__len__" && args.size() == 0) return length_value(t);
   if (n == "__iter__" && args.size() == 0) return iter(t);
   if (PyObject* row = numpy_row("METHODS", name)) {

@@ -318,6 +318,17 @@ static void initialise(Tracer& t, const ValueRef& made, CallArgs args, bool pyth
   if (!python_new) t.raise(PyExc_TypeError, std::string(type_name(type)) + "() takes no arguments");
 }
 
+// An assert statement with a constant message that fails where no part may end: it has a code of its own, whatever the
+// message is.
+static bool fails_as_whole(Tracer& t) {
+  const SymbolicFrame& f = t.frame();
+  const auto& code = f.body->instructions;
+  const auto k = static_cast<std::size_t>(f.current);
+  if (!t.config.fullgraph || k < 2 || code[k - 1].op != Opcode::LOAD_CONST) return false;
+  return std::any_of(code.begin() + static_cast<std::ptrdiff_t>(k < 4 ? 0 : k - 4), code.begin() + f.current,
+                     [](const Instruction& i) { return i.op == Opcode::LOAD_ASSERTION_ERROR; });
+}
+
 static ValueRef instantiate_exception(Tracer& t, ClassValue& cls, CallArgs args) {
   PyTypeObject* type = cls.type();
   Ref<ExceptionValue> group;
@@ -333,7 +344,7 @@ static ValueRef instantiate_exception(Tracer& t, ClassValue& cls, CallArgs args)
   }
   if (type == reinterpret_cast<PyTypeObject*>(PyExc_AssertionError))
     for (auto& a : args.positional)
-      if (PyRef c = t.realize(a)->as_constant(); !c || !PyUnicode_Check(c.get()))
+      if (PyRef c = t.realize(a)->as_constant(); !c || (!PyUnicode_Check(c.get()) && !fails_as_whole(t)))
         graph_break<GB0171>(print_list(args.positional));
   if (!args.keywords.empty()) unmodelled(cls.print(), "an exception made with keyword arguments");
   if (group) return group;

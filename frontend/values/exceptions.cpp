@@ -115,6 +115,13 @@ ValueRef ExceptionValue::add_note(Tracer& t, const ValueRef& note) {
 
 void ExceptionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   const std::string n = text_of(name);
+  if (n == "__cause__" || n == "__context__") {
+    const ValueRef given = v ? t.realize(v) : ValueRef();
+    PyTypeObject* const kind = given ? given->python_type() : nullptr;
+    if (kind && kind != Py_TYPE(Py_None) &&
+        !PyType_IsSubtype(kind, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
+      t.raise(PyExc_TypeError, "exception " + n.substr(2, n.size() - 4) + " must be None or derive from BaseException");
+  }
   if (n == "__cause__") {
     cause = v, suppress_context = true;
   } else if (n == "__context__") {

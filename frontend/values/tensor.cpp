@@ -171,11 +171,10 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
   }
   if (n == "data") return call_method(t, checked(PyUnicode_FromString("detach")).get(), {});
   if (n == "retain_grad") graph_break<GB0108>(print());
-  if (tensor_has_method(n)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  if (tensor_has_method(n) || calls_for_each_element(n))
+    return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (n == "T" || n == "mT" || n == "real" || n == "imag") {
-    CallArgs args;
-    args.positional.push_back(ValueRef(this));
-    return t.call_attribute_op(n, args);
+    return t.call_attribute_op(n, CallArgs{{ValueRef(this)}, {}});
   }
   // x.__setitem__ and its like, C functions of the type.
   PyRef on_type = PyRef::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(python_type()), name));
@@ -321,6 +320,7 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
       graph_break<GB0110>(n, print_list(args.positional), print_keywords(args));
   if (n == "random_") graph_break<GB0107>(n, print_list(args.positional), print_keywords(args));
   if (n == "equal" || n == "allclose") graph_break<GB0033>(n);
+  if (calls_for_each_element(n)) graph_break<GB0055>(print_list(args.positional));
   if (n == "retain_grad") graph_break<GB0108>(v.print());
   const bool lists_items = is_integral(v.type.dtype) && v.type.dtype != DType::UInt8;
   if (n == "tolist" && args.size() == 0 && lists_items) graph_break<GB0033>(n);

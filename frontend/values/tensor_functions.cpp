@@ -158,11 +158,13 @@ void check_tensor_answer(const FunctionValue& f, bool asks_tensor, const ValueRe
                        std::string(is_tensor_method(f) ? "call_method" : "call_function"), shown_name(f));
 }
 
+bool calls_for_each_element(const std::string& n) { return n == "apply_" || n == "map_" || n == "map2_"; }
+
 void break_on_other_answer(const std::string& n) {
   constexpr std::pair<const char*, const char*> answers[] = {
-      {"__reduce_ex__", "tuple"}, {"__reduce__", "tuple"}, {"__dir__", "list"},         {"__sizeof__", "int"},
-      {"__format__", "str"},      {"__hash__", "int"},     {"storage", "TypedStorage"}, {"_is_view", "bool"},
-      {"__repr__", "str"},        {"__str__", "str"},      {"__array__", "ndarray"}};
+      {"__reduce_ex__", "tuple"}, {"__reduce__", "tuple"}, {"__copy__", "tuple"}, {"__dir__", "list"},
+      {"__sizeof__", "int"},      {"__format__", "str"},   {"__hash__", "int"},   {"storage", "TypedStorage"},
+      {"_is_view", "bool"},       {"__repr__", "str"},     {"__str__", "str"},    {"__array__", "ndarray"}};
   for (const auto& [method, answer] : answers)
     if (n == method) graph_break<GB0208>(answer, "call_method", n);
 }

@@ -10,6 +10,8 @@ namespace md {
 bool is_in_library(Tracer& t);
 // Methods that look at the tensor as an object: what they answer is no tensor, and nothing a graph has.
 void break_on_other_answer(const std::string& method);
+// apply_ and its kin: a function of the program that is called for each element is no argument of a node.
+bool calls_for_each_element(const std::string& method);
 // False: the reference has a function of its own for this method of tensors, and it does not take these arguments.
 bool handles_arguments(const std::string& method, const CallArgs& args);
 // A function of minidynamo.nn.functional and its kin or a method of tensors, which the reference puts into its graph as

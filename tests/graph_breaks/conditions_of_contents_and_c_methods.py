@@ -2,6 +2,7 @@
 
 # fmt: off
 import contextvars
+import copy
 import datetime
 import decimal
 import hashlib
@@ -11,6 +12,8 @@ import math
 import operator
 import struct
 import sys
+
+import numpy as np
 
 import minidynamo as torch
 from graph_breaks.conditions import lister, one
@@ -166,3 +169,40 @@ def sizes_read_from_tensors(compile):
     """Plainly too, in every place of a list."""
     x, n = one(), torch.tensor(2)
     return x.view(n, 1), x.expand(n, 2), x.view([1, n]), nn.functional.pad(x, (0, n)), torch.zeros(n, 1)
+
+
+# NumPy's numbers, methods that take functions, what object's C code does, messages of assertions.
+@program("GB0033")
+def number_of_an_array(x): return float(x.numpy().sum()) * x
+@program("GB0033")
+def whole_numbers_of_an_array(x): return x.numpy().astype("int64").tolist(), x + 1
+@program("GB0109")
+def list_of_an_array(x): return x.numpy().tolist(), x + 1
+@program("GB0036")
+def where_not_zero(x): return np.where(x.numpy() > 0)[0], x + 1
+@program("GB0055")
+def function_for_each_element(x): return (x + 1).apply_(lambda v: v + 1)
+@program("GB0208")
+def shallow_copy(x): return copy.copy(x), x + 1
+class Shown:
+    def text(self): return type(super().__repr__()) is str
+    def number(self): return super().__hash__() == 0
+@program("GB0006")
+def text_by_object(x): return Shown().text(), x + 1
+@program("GB0006")
+def hash_by_object_two_calls_deep(x):
+    def inner(s): return s.number()
+    def outer(s): return inner(s)
+    return outer(Shown()), x + 1
+@program("GB0034")
+def number_as_message(x): assert x.dim() == 5, 3
+@program("GB0171")
+def tensor_as_message(x): assert x.dim() == 5, x
+@program("GB0088")
+def cause_that_is_none(x):
+    e = ValueError("a")
+    e.__cause__ = 3
+    return x
+@program("")
+def date_in_a_text(x): return f"{DAY}", f"{DAY!r}", x + 1
+DAY = datetime.date(2020, 1, 2)

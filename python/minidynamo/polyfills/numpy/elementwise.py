@@ -104,9 +104,9 @@ UNARY_OPERATORS = {"neg": "negative", "pos": "positive", "abs": "absolute", "inv
 
 
 def where(condition, x=None, y=None):
-    """numpy.where with three arguments; with one, only the values know the size of its result."""
+    """numpy.where with three arguments."""
     if x is None or y is None:
-        raise NotImplementedError("numpy.where of a condition alone")
+        raise NotImplementedError("numpy.where of two arguments")
     a = x if is_number(x) else as_array(x)
     b = y if is_number(y) else as_array(y)
     dtype = facts.common_dtype((kind_of(a), kind_of(b)))

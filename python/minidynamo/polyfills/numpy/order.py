@@ -4,6 +4,7 @@ import minidynamo as torch
 
 from ..bridge import array_of, is_array, tensor_of
 from . import facts
+from .elementwise import where as chosen
 from .layout import copied, iterated, laid
 from .operands import as_array, delivered, result, tensor, writeable_tensor
 
@@ -110,6 +111,13 @@ def nonzero(a):
         raise ValueError("Calling nonzero on 0d arrays is not allowed.")
     found = torch.nonzero(value)
     return tuple([array_of(found.select(1, d)) for d in range(value.dim())])
+
+
+def where(condition, x=None, y=None):
+    """numpy.where: with a condition alone, where it is not zero."""
+    if x is None and y is None:
+        return nonzero(condition)
+    return chosen(condition, x, y)
 
 
 def bincount(x, /, weights=None, minlength=0):

@@ -24,7 +24,7 @@ FUNCTIONS = {
     np.asanyarray: (creation.asarray,),
     np.ascontiguousarray: (creation.ascontiguousarray,),
     np.copy: (creation.copied,),
-    np.where: (elementwise.where,),
+    np.where: (order.where,),
     np.clip: (elementwise.clip,),
     np.round: (elementwise.around,),
     np.around: (elementwise.around,),
