@@ -438,6 +438,8 @@ ValueRef Tracer::call_operator(const std::string& name, const CallArgs& args) {
   for (const OperatorRow& row : kOperators) {
     if (name != row.name) continue;
     const bool inplace = (name[0] == 'i' && name != "invert") || name == "setitem";
+    if (name == "pow")
+      if (ValueRef made = by_number_formula(*this, name, Spelling::Operator, args)) return made;
     ValueRef made = emit(row.op, inplace ? Spelling::Inplace : Spelling::Operator, name, inplace, args);
     const bool copied = name == "getitem" && args.positional.size() == 2 && copies(*this, args[1]);
     return copied ? call_op("clone", Spelling::Method, CallArgs{{made}, {}}) : made;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
@@ -64,9 +65,38 @@ ValueRef filled_with(Tracer& t, const std::string& name, Spelling spelling, Call
   return t.binary_op(t.call_op(name, spelling, args), number, kTimes);
 }
 
+// Those whose formulas are Python code, minidynamo/polyfills/number_formulas.py.
+constexpr std::string_view kInPython[] = {"addcdiv",  "addcmul",    "addmm",    "baddbmm",    "celu",
+                                          "elu",      "hardshrink", "hardtanh", "leaky_relu", "lerp",
+                                          "linspace", "pow",        "softplus", "softshrink", "threshold"};
+
+constexpr std::string_view kFunctional = "nn.functional.";
+
+bool is_number_for(std::string_view name, const ValueRef& v) {
+  if (name != "pow") return known_form(v)->kind == ValueKind::Number;
+  return known_form(v)->kind == ValueKind::Size;  // floats are operands of the op
+}
+
+ValueRef by_python_formula(Tracer& t, const std::string& name, const CallArgs& args, bool inplace) {
+  const auto fits = [&](const ValueRef& v) { return is_number_for(name, t.realize(v)); };
+  const bool any = std::ranges::any_of(args.positional, fits) ||
+                   std::ranges::any_of(args.keywords, [&](const auto& k) { return fits(k.second); });
+  if (!any || args.positional.empty()) return {};
+  if (name != "linspace" && !as<TensorValue>(known_form(args.positional[0]))) return {};
+  const PyRef module = checked(import_module("minidynamo.polyfills.number_formulas"));
+  const PyRef formula = checked(PyObject_GetAttrString(module.get(), name.c_str()));
+  const ValueRef made = t.realize(t.call(t.from_object(formula.get(), nullptr), args));
+  if (made->kind != ValueKind::Tensor) return {};
+  return inplace ? t.call_op("copy_", Spelling::Method, CallArgs{{args.positional[0], made}, {}}) : made;
+}
+
 }  // namespace
 
 ValueRef by_number_formula(Tracer& t, const std::string& name, Spelling spelling, const CallArgs& args) {
+  const bool inplace = name.ends_with('_') && !name.ends_with("__");
+  std::string base = inplace ? name.substr(0, name.size() - 1) : name;
+  if (base.starts_with(kFunctional)) base.erase(0, kFunctional.size());
+  if (std::ranges::binary_search(kInPython, std::string_view(base))) return by_python_formula(t, base, args, inplace);
   const bool sums = name == "add" || name == "sub" || name == "add_" || name == "sub_";
   if (!sums && name != "full" && name != "full_like" && name != "new_full") return {};
   for (auto& v : args.positional) (void)t.realize(v);

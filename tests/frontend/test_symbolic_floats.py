@@ -200,3 +200,64 @@ def test_checks_with_other_errors(name, error):
     for g in (f, compiled):
         with pytest.raises(error, match="too small"):
             g(X(2))
+
+
+F = torch.nn.functional
+Y = torch.tensor([[-2.0, 0.3, 1.5], [0.0, -0.1, 4.0]])
+# Ops that take numbers as settings: two compilations for any of them, the same values as plain.
+WITH_SETTINGS = [
+    lambda x, f: torch.lerp(x, x + 1, f),
+    lambda x, f: x.clone().lerp_(x * 2, weight=f),
+    lambda x, f: torch.addcmul(x, x, x + 1, value=f),
+    lambda x, f: x.clone().addcdiv_(x, x + 3, value=-f),
+    lambda x, f: torch.addmm(x, torch.ones(2, 2), x, beta=f, alpha=f * 2),
+    lambda x, f: torch.baddbmm(x[None], torch.ones(1, 2, 2), x[None], alpha=f),
+    lambda x, f: F.leaky_relu(x, f) + torch.nn.LeakyReLU(f)(x),
+    lambda x, f: F.threshold(x, f, f * 3),
+    lambda x, f: F.elu(x, f) + F.celu(x, alpha=f),
+    lambda x, f: F.hardtanh(x, -f, f) + F.hardshrink(x, f) + F.softshrink(x, f),
+    lambda x, f: F.softplus(x, f, threshold=2),
+    lambda x, f: torch.linspace(0, f, 7) + torch.linspace(-f, 1.0, steps=7),
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_settings_that_change_are_inputs(dtype):
+    for number, f in enumerate(WITH_SETTINGS):
+        torch._dynamo.reset()
+        counter = CompileCounter()
+        compiled = torch.compile(f, backend=counter, fullgraph=True)
+        for value in (0.25, 0.75, 0.1, 1.5):
+            x = Y if number in (4, 5) else Y.to(dtype)
+            torch.testing.assert_close(compiled(x, value), f(x, value), rtol=1e-6, atol=1e-6, msg=str(number))
+        assert counter.frame_count == 2, number
+
+
+def test_whole_exponents_that_change_are_inputs():
+    counter = CompileCounter()
+    compiled = torch.compile(lambda x, n: (x**n, torch.pow(x, n)), backend=counter, fullgraph=True)
+    for n in (2, 3, 4, 7):
+        torch.testing.assert_close(compiled(Y, n), (Y**n, Y**n))
+    assert counter.frame_count == 2
+
+
+def test_settings_that_are_refused_are_refused():
+    compiled = torch.compile(lambda x, f: F.softshrink(x, f), backend="eager")
+    for f in (0.5, 0.25):
+        compiled(Y, f)
+    with pytest.raises(RuntimeError, match="lambda must be greater or equal to 0"):
+        compiled(Y, -1.0)
+
+
+@torch._dynamo.config.patch(capture_scalar_outputs=True)
+def test_items_are_settings():
+    def f(x, s):
+        n = s.item()
+        line = torch.linspace(0, n, 3)
+        return torch.lerp(x, x + 1, n), F.leaky_relu(x, n), torch.addcmul(x, x, x, value=n), x.clamp(min=n), line
+
+    counter = CompileCounter()
+    compiled = torch.compile(f, backend=counter, fullgraph=True)
+    for n in (0.25, 0.75):
+        torch.testing.assert_close(compiled(Y, torch.tensor(n)), f(Y, torch.tensor(n)))
+    assert counter.frame_count == 1
