@@ -1,6 +1,6 @@
 """Copies of the frontend's sources in which each predicate that decides what something is can be turned round.
 
-    {"rule:values/wrap.cpp:is_deepcopy": ...}    in a mutation build (tools/mutate.py); nothing is marked in the source
+    {"rule:values/let_go.cpp:is_watched": ...}    in a mutation build (tools/mutate.py); nothing is marked in the source
 
 A predicate is a function at file level that gives a bool and is named like a question. What it returns goes through
 mutated_rule() (ir/graph/mutation.h); lines keep their numbers.

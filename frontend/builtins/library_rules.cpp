@@ -238,10 +238,6 @@ PyTypeObject* collections_type(const char* name) {
   return reinterpret_cast<PyTypeObject*>(type.get());  // the module keeps it
 }
 
-ValueRef rule_deepcopy(Tracer&, CallArgs& args) {
-  graph_break<GB0179>(args.positional.empty() ? std::string() : args[0]->print());
-}
-
 // defaultdict(default_factory=None, /, *args, **keywords)
 ValueRef rule_defaultdict(Tracer& t, CallArgs& args) {
   auto d = make_ref<DictValue>(collections_type("defaultdict"));
@@ -471,7 +467,6 @@ constexpr BuiltinRow kLibraryRules[] = {{"minidynamo._dynamo", "graph_break", ru
                                         {"functools", "update_wrapper", rule_update_wrapper},
                                         {"functools", "wraps", rule_wraps},
                                         {"functools", "reduce", rule_reduce},
-                                        {"copy", "deepcopy", rule_deepcopy},
                                         {"collections", "namedtuple", rule_namedtuple},
                                         {"collections", "deque", make_deque},
                                         {"collections", "defaultdict", rule_defaultdict},

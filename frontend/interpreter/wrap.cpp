@@ -255,12 +255,6 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   return make_ref<OpaqueValue>(PyRef::borrow(o));
 }
 
-bool is_deepcopy(PyObject* function) {
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-  PyObject* module = find_item(PyFunction_GET_GLOBALS(function), "__name__");
-  return text_of(code->co_name) == "deepcopy" && module && text_of(module) == "copy";
-}
-
 bool is_method_of_instance(PyObject* o) {
   PyObject* self = PyCFunction_CheckExact(o) || Py_IS_TYPE(o, &PyCMethod_Type) ? PyCFunction_GET_SELF(o) : nullptr;
   return self && !PyModule_Check(self) && !PyCallable_Check(self);  // methods of methods make chains of any length
@@ -325,10 +319,7 @@ ValueRef wrap_class(Tracer& t, PyObject* o, SourceRef s) {
   return wrap_by_identity<ClassValue>(t, o, s);
 }
 
-bool has_rule(Tracer& t, PyObject* o) {
-  const bool traced = t.config.trace_more && PyFunction_Check(o) && is_deepcopy(o);
-  return (find_builtin_rule(o) && !traced) || is_numpy_constant(o) || library_row(o);
-}
+bool has_rule(Tracer&, PyObject* o) { return find_builtin_rule(o) || is_numpy_constant(o) || library_row(o); }
 
 template <PyTypeObject&... types>
 bool is_exactly(Tracer&, PyObject* o) {

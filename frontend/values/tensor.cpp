@@ -171,6 +171,7 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
   }
   if (n == "data") return call_method(t, checked(PyUnicode_FromString("detach")).get(), {});
   if (n == "retain_grad") graph_break<GB0108>(print());
+  if (n == "__deepcopy__" && !t.config.trace_more) graph_break<GB0179>(print());
   if (tensor_has_method(n) || calls_for_each_element(n))
     return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (n == "T" || n == "mT" || n == "real" || n == "imag") {
