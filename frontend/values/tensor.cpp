@@ -30,6 +30,7 @@
 #include "frontend/values/strict_backward.h"
 #include "frontend/values/tensor_functions.h"
 #include "frontend/values/tensor_subclass.h"
+#include "frontend/values/wrong_arguments.h"
 #include "ir/infer/memory_formats.h"
 #include "ir/sizes/shape_env.h"
 
@@ -192,7 +193,9 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
   if (in_python && is_method_in_python(*this, on_type.get(), n)) {
     if (real && source)
       t.guard(GuardKind::NotPresent, t.recorder.sources.child(source, SourceKind::InstanceDict, name));
-    return make_ref<MethodValue>(t.wrap(on_type.get(), nullptr), ValueRef(this));
+    const ValueRef function = t.wrap(on_type.get(), nullptr);
+    if (!function->real) function->real = on_type;
+    return make_ref<MethodValue>(function, ValueRef(this));
   }
   if (real) {  // a Python attribute put on the tensor
     if (PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name)); v && !tensor_has_attr(n))
@@ -300,13 +303,10 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (v.source && is_inplace_view(n))
     graph_break<GB0148>(v.source->name + "." + n, "It gives an input of the graph other sizes and strides in place.");
   auto tuple = [&] {
-    const std::string s = print_list(args.positional);
-    return "(" + s.substr(1, s.size() - 2) + ")";
+    return "(" + print_list(args.positional).substr(1, print_list(args.positional).size() - 2) + ")";
   };
-  if (n == "item") {
-    t.item_break_seen = true;
-    graph_break<GB0124>(v.print(), tuple(), print_keywords(args));
-  }
+  if (n == "item") t.item_break_seen = true;
+  if (n == "item") graph_break<GB0124>(v.print(), tuple(), print_keywords(args));
   if (n == "backward") graph_break<GB0123>(v.print(), tuple(), print_keywords(args));
   if (n == "is_nonzero" || n == "__bool__" || n == "equal" || n == "allclose") graph_break<GB0033>(n);
   if (n == "requires_grad_") graph_break<GB0125>(v.print());
@@ -320,7 +320,6 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
     if (n == "uniform_" && text_of(key.get()) == "from")
       graph_break<GB0110>(n, print_list(args.positional), print_keywords(args));
   if (n == "random_") graph_break<GB0107>(n, print_list(args.positional), print_keywords(args));
-  if (n == "equal" || n == "allclose") graph_break<GB0033>(n);
   if (calls_for_each_element(n)) graph_break<GB0055>(print_list(args.positional));
   if (n == "retain_grad") graph_break<GB0108>(v.print());
   const bool lists_items = is_integral(v.type.dtype) && v.type.dtype != DType::UInt8;
@@ -358,6 +357,7 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     if (ValueRef v = n == "item" ? captured_item(t, *this) : captured_list(t, *this)) return v;
   if (n == "requires_grad_" && keeps_grad_flag(t, *this, args)) return ValueRef(this);
   if (n == "as_subclass") return cast_to_subclass(t, ValueRef(this), args);
+  refuse_wrong_arguments(n, args);
   breaking_method(t, *this, n, args);
   if (!source && changes_own_view(n)) return change_own_view(t, *this, n, std::move(args));
   if (registers_hook(n)) return register_hook(t, *this, name, args);

@@ -280,13 +280,22 @@ def left_open():
         log.append(3)
 
 
+def never_closed():
+    while True:
+        try:
+            yield 1
+        except GeneratorExit:
+            continue
+
+
 def test_the_line_of_a_generator_that_is_left_open():
-    def f(x):
-        steps = left_open()
-        next(steps)
+    def f(x, steps):
+        open_one = steps()
+        next(open_one)
         return x + 1
 
-    assert under_carets(refused(f, torch.ones(3))) == "return x + 1"
+    assert torch.compile(f, backend="eager", fullgraph=True)(torch.ones(3), left_open).tolist() == [2, 2, 2]
+    assert under_carets(refused(f, torch.ones(3), never_closed)) == "return x + 1"
 
 
 def test_places_are_called_as_in_the_program():
