@@ -1,6 +1,8 @@
 // Attributes of classes that the trace stores to: recorded as effects, found before what the class has.
 #include "frontend/values/class_stores.h"
 
+#include <utility>
+
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/trace/breaks.h"
@@ -47,6 +49,32 @@ ValueRef stored_on_class(Tracer& t, PyTypeObject* type, PyObject* name) {
   return t.effects.stored_globals.at(class_store_key(cls, text_of(name)));
 }
 
+ValueRef stored_behind(Tracer& t, PyTypeObject* type, PyTypeObject* start, PyObject* name) {
+  if (t.effects.stored_globals.empty()) return {};
+  const std::string text = text_of(name);
+  PyTypeObject* first = nullptr;
+  bool after = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    auto* const cls = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    if (std::exchange(after, after || cls == start)) {
+      if (!first) first = cls;
+      const auto stored = t.effects.stored_globals.find(class_store_key(cls, text));
+      if (stored != t.effects.stored_globals.end()) {
+        if (!PyType_IsSubtype(first, cls)) refuse_stored_on_class(t, type, name);
+        expect_none_nearer(t, first, name, cls);
+        return stored->second;
+      }
+      if (own_attribute(cls, name)) return {};
+    }
+  }
+  return {};
+}
+
+PyObject* found_on_class(Tracer& t, PyTypeObject* type, PyObject* name) {
+  PyObject* const found = type_find(type, name);
+  return found && Py_TYPE(found)->tp_descr_set && nearest_store(t, type, name) ? nullptr : found;
+}
+
 void refuse_stored_on_class(const Tracer& t, PyTypeObject* type, PyObject* name) {
   if (nearest_store(t, type, name))
     unmodelled(type_name(type) + "." + text_of(name), "attribute of a class that the function has stored to");
@@ -58,8 +86,8 @@ bool plain_store_on_class(Tracer& t, const Value& cls, PyObject* name, const Val
   PyTypeObject* const meta = Py_TYPE(cls.real.get());
   const bool fixed = !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
   if (fixed || is_special_name(text_of(name)) || !is_plain_attribute(t.realize(v))) return false;
-  PyObject *const of_meta = type_find(meta, name), *const old = type_find(type, name);
-  if ((of_meta && Py_TYPE(of_meta)->tp_descr_set) || (old && Py_TYPE(old)->tp_descr_set)) return false;
+  PyObject* const of_meta = type_find(meta, name);
+  if (of_meta && Py_TYPE(of_meta)->tp_descr_set) return false;
   if (!t.graphs.outer.empty()) graph_break<GB0067>("the attribute " + text_of(name) + " of a class");
   t.expect_precedence(meta, name);
   ValueRef& stored = t.effects.stored_globals[class_store_key(type, text_of(name))];

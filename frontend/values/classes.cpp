@@ -442,6 +442,8 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
   PyTypeObject* type = on_class ? static_cast<ClassValue*>(self.get())->type() : self->python_type();
   PyObject* mro = type ? type->tp_mro : nullptr;
   if (!mro) unmodelled(print(), "super() of a value without a type");
+  if (ValueRef v = stored_behind(t, type, start, name))
+    return v->kind == ValueKind::Function && !on_class ? ValueRef(make_ref<MethodValue>(v, self)) : v;
   bool after = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* cls = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));

@@ -134,7 +134,7 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
     if (ValueRef v = tensor_instance_attr(t, *this, name)) return v;
   if (const Stored* own = stored(name); payload && !(own && own->value))
     if (ValueRef v = handled_attr(t, *this, name)) return v;
-  PyObject* found = type_find(type, name);
+  PyObject* found = found_on_class(t, type, name);
   ValueRef cls = t.from_object(type_ref.get(), nullptr);
   if (ValueRef v = member_field(t, *this, found, name)) return v;
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
@@ -210,6 +210,7 @@ static bool has_dict(PyTypeObject* type) {
 void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   if (tensor_instance(ValueRef(this)) && set_tensor_instance_attr(t, *this, name, v)) return;
   PyObject* found = type_find(type, name);
+  if (found != found_on_class(t, type, name)) refuse_stored_on_class(t, type, name);
   t.expect_precedence(type, name);
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type) {
     PyRef key = interned(v ? "__set__" : "__delete__");

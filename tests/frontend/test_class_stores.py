@@ -239,13 +239,13 @@ def deleted(x):
 BROKEN = {
     raised: "GB0088",
     broken: "GB0059",
-    over_a_property: "GB0156",
-    over_a_slot: "GB0156",
     a_special_method: "GB0156",
     namespace: "GB0147",
-    by_super: "GB0147",
     deleted: "GB0156",
 }
+
+
+WHOLE += (over_a_property, over_a_slot, by_super)
 
 
 @pytest.fixture
@@ -329,3 +329,99 @@ def test_what_changes_outside_is_seen(fresh_classes):
     assert compiled(x).item() == 13
     Below.number = 1
     assert compiled(x).item() == 9
+
+
+def classes():
+    class Field:
+        def __get__(self, instance, owner=None):
+            return 7 if instance is None else 8
+
+        def __set__(self, instance, value):
+            instance.__dict__["z"] = value
+
+    class Base:
+        number = 1
+        field = Field()
+
+        @property
+        def twice(self):
+            return self.number * 2
+
+        def add(self, x):
+            return x + self.number
+
+    class Slotted:
+        __slots__ = ("slot",)
+
+    class Derived(Base):
+        def base_number(self):
+            return super().number
+
+        @property
+        def twice(self):
+            return super().twice + 1
+
+        def add(self, x):
+            return super().add(x) * 2
+
+    return torch.ones(2), Base, Derived, Slotted, Derived()
+
+
+def replacing_a_property(x, base, derived, slotted, o):
+    base.twice = 10
+    return x * base().twice, x * o.twice
+
+
+def replacing_a_descriptor(x, base, derived, slotted, o):
+    base.field = 3
+    return x * base().field * o.field * derived.field
+
+
+def replacing_a_slot(x, base, derived, slotted, o):
+    slotted.slot = 3
+    return x * slotted().slot
+
+
+def seen_by_super(x, base, derived, slotted, o):
+    base.number = 4
+    return x * derived().base_number() * o.base_number()
+
+
+def method_seen_by_super(x, base, derived, slotted, o):
+    base.add = lambda self, x: x + 100
+    return derived().add(x), o.add(x)
+
+
+def not_seen_behind(x, base, derived, slotted, o):
+    derived.number = 4
+    return x * derived.number
+
+
+def instance_after_class(x, base, derived, slotted, o):
+    base.field = 3
+    o.field = 4
+    return x * o.field
+
+
+@pytest.mark.parametrize(
+    "f, whole",
+    [
+        (replacing_a_property, True),
+        (replacing_a_descriptor, True),
+        (replacing_a_slot, True),
+        (seen_by_super, True),
+        (method_seen_by_super, True),
+        (not_seen_behind, True),
+        (instance_after_class, False),
+    ],
+)
+def test_over_descriptors_and_behind_super(f, whole):
+    results = []
+    for run in (f, torch.compile(f, backend="eager", fullgraph=whole)):
+        args = classes()
+        given = run(*args)
+        told = {k: v if isinstance(v, int) else type(v).__name__ for k, v in vars(args[1]).items() if k != "__doc__"}
+        results.append((str(given), told, vars(args[4]), vars(args[2]).get("number")))
+    for name in ("__dict__", "__weakref__"):
+        assert results[0][1].get(name) == results[1][1].get(name)
+    assert results[0] == results[1]
