@@ -107,6 +107,7 @@ def test_under_a_manager():
     same(f, lambda: (torch.tensor([1.0, 2.0], requires_grad=True),))
 
 
+@old_jumps
 def test_left_by_return():
     def f(a):
         x = torch.ones(())
