@@ -160,6 +160,13 @@ def test_frames_are_counted(tmp_path):
     (code,) = rows["loops"]["breaks"]
     assert rows["loops"]["skips"] == {f"{code} in loop": 3} and rows["broken"]["skips"] == {}
     assert report["totals"]["partly"] >= 3 and report["totals"]["breaks"][code] >= 2
+    lines = {n for n, line in enumerate(PROGRAM.split("\n"), 1) if "print" in line}
+    places = [place for place in report["places"] if place["file"] == str(tmp_path / "program.py")]
+    assert {place["line"] for place in places} <= lines and len(places) >= 2
+    assert all(place["code"] == code and place["title"] and place["hints"] for place in places)
+    assert [place["times"] for place in report["places"]] == sorted(
+        (p["times"] for p in report["places"]), reverse=True
+    )
 
 
 def test_nothing_is_compiled_without_the_flag(tmp_path):

@@ -64,3 +64,26 @@ def on_break(reason, frames):
 def on_entry(code):
     for record in _active:
         record.codes.append(code)
+
+
+_places = None  # {(code, file, line, title, explanation, hints): times}, while `run --report` collects them
+
+
+def collect_places():
+    global _places
+    _places = {}
+
+
+def note_place(code, type_, explanation, hints, frames):
+    if _places is None or not frames:
+        return
+    key = (message.code_name(code), *message.place(frames), type_, explanation, tuple(hints))
+    with message.lock:
+        _places[key] = _places.get(key, 0) + 1
+
+
+def places():
+    """Where breaks were met, JSON-ready, the most frequent first."""
+    names = ("code", "file", "line", "title", "explanation", "hints")
+    rows = sorted((_places or {}).items(), key=lambda row: (-row[1], row[0][1:3]))
+    return [{**dict(zip(names, key)), "times": times} for key, times in rows]

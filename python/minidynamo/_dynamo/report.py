@@ -72,6 +72,7 @@ _CHAINED = "\nThe above exception was the direct cause of the following exceptio
 def unsupported(code, type_, context, explanation, hints, frames, cause=None):
     """The exception of a graph break that is not allowed. Where no frame was traced, what called is its place."""
     frames = frames or callers()[-1:]
+    recording.note_place(code, type_, explanation, hints, frames)
     kind = RecompileLimitExceeded if code == 39 else Unsupported
     error = kind(
         break_message(code, type_, context, explanation, hints),
@@ -174,6 +175,7 @@ def _break_stack(frames):
 
 def log_break(code, type_, context, explanation, hints, frames):
     """Logs a break at DEBUG and returns its message. The stack is printed once for each place."""
+    recording.note_place(code, type_, explanation, hints, frames)
     message = break_message(code, type_, context, explanation, hints)
     log = _logging.get_artifact_logger("graph_breaks")
     if not log.isEnabledFor(logging.DEBUG):

@@ -13,17 +13,18 @@ from collections import Counter
 
 from .. import _C
 from .._as_torch import install_as_torch, install_in_children
-from . import config
+from . import config, recording
 from . import report as messages
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def report():
-    """How frames ended so far: {"totals": {...}, "functions": [...]}, JSON-ready.
+    """How frames ended so far: {"totals": {...}, "functions": [...], "places": [...]}, JSON-ready.
 
     Counted from `_C._count_frames(True)` on. `whole`, `partly` and `skipped` count calls, `breaks` traces by
-    graph-break code, `skips` calls by the reason for which they ran as plain Python.
+    graph-break code, `skips` calls by the reason for which they ran as plain Python. A place is a line of the program
+    with the code, title, explanation and hints of the break that was met there, and how often.
     """
     functions = _C._frame_counts()
     totals = {"whole": 0, "partly": 0, "skipped": 0}
@@ -36,6 +37,7 @@ def report():
     return {
         "totals": {**totals, "breaks": dict(breaks.most_common()), "skips": dict(skips.most_common())},
         "functions": functions,
+        "places": recording.places(),
     }
 
 
@@ -155,6 +157,7 @@ def run(script, arguments, *, is_module=False, everything=False, trace_more=Fals
         config.trace_more = True
     if report_path:
         _C._count_frames(True)
+        recording.collect_places()
     try:
         code, namespace = _start(script, arguments, is_module)
         if everything:
