@@ -20,6 +20,7 @@ MODULES = [
     "conditions_from_called_twice",
     "conditions_of_contents_and_c_methods",
     "conditions_of_drawn_numbers",
+    "conditions_of_rare_codes",
     "conditions_other_ways",
 ]
 CASES = [case for name in MODULES for case in importlib.import_module(f"graph_breaks.{name}").CASES]
