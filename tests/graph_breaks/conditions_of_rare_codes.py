@@ -389,11 +389,6 @@ def slot_of_an_object(compile):
 
 
 @case("")
-def class_asked_for_slots(compile):
-    return compile(lambda x: x + isinstance(Slotted, type))(one())
-
-
-@case("")
 def tuple_that_holds_itself(compile):
     items = [1]
     whole = (items, 2)
