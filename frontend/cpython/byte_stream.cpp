@@ -1,6 +1,9 @@
 // Reads position and size of an io.BytesIO through the class's own methods, taken once.
 #include "frontend/cpython/byte_stream.h"
 
+#include <algorithm>
+#include <array>
+
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/made_once.h"
 
@@ -49,6 +52,30 @@ bool read_stream(PyObject* o, StreamPlace& place) {
     return false;
   }
   return true;
+}
+
+PyObject* stream_closed(PyObject* o) {
+  // Each asks what it is made of: TextIOWrapper a buffer, that a raw stream.
+  static constexpr const char* kStreams[] = {"BytesIO",        "StringIO",       "FileIO",       "BufferedReader",
+                                             "BufferedWriter", "BufferedRandom", "TextIOWrapper"};
+  static constexpr std::size_t kFirstOver = 3;  // of those that are made of another
+  PyTypeObject* const type = Py_TYPE(o);
+  const auto known = made_once([] {
+    const PyRef module = PyRef::steal(import_module("_io"));
+    std::array<PyTypeObject*, std::size(kStreams)> types;
+    for (std::size_t k = 0; k < types.size(); ++k)
+      types[k] = reinterpret_cast<PyTypeObject*>(kept(module.get(), kStreams[k]));
+    return types;
+  });
+  const auto at = static_cast<std::size_t>(std::ranges::find(known, type) - known.begin());
+  if (at == known.size()) return nullptr;
+  if (at >= kFirstOver) {
+    const PyRef below = PyRef::steal(PyObject_GetAttrString(o, at + 1 == known.size() ? "buffer" : "raw"));
+    if (!below || !stream_closed(below.get())) return PyErr_Clear(), nullptr;
+  }
+  const PyRef closed = PyRef::steal(PyObject_GetAttrString(o, "closed"));
+  if (!closed || !PyBool_Check(closed.get())) return PyErr_Clear(), nullptr;
+  return closed.get() == Py_True ? Py_True : Py_False;
 }
 
 }  // namespace md

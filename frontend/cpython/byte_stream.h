@@ -14,5 +14,8 @@ struct StreamPlace {
 bool is_byte_stream(PyObject* o);  // exactly an io.BytesIO
 // False: something else, or closed. Leaves the stream as it was and sets no exception.
 bool read_stream(PyObject* o, StreamPlace& place);
+// Whether a stream of the library is closed, as True or False, which live for ever. Null: it is another object, or only
+// code of the program could tell.
+PyObject* stream_closed(PyObject* o);
 
 }  // namespace md

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "frontend/cpython/byte_stream.h"
 #include "frontend/cpython/call_cache.h"
 #include "frontend/cpython/held_mapping.h"
 #include "frontend/cpython/iterator_state.h"
@@ -137,11 +138,13 @@ PyObject* function_field(const PyFunctionObject& f, std::string_view name) {
   return nullptr;
 }
 
-// What a mutable class, a static method, a view of a dictionary, a function, a weak reference and a cache of calls keep
-// in their structs, and the dictionary of an instance or a namespace, which comes into being when it is asked for.
+// Whether a stream is closed, what a mutable class, a static method, a view of a dictionary, a function, a weak
+// reference and a cache of calls keep in their structs, and the dictionary of an instance or a namespace, which comes
+// into being when it is asked for.
 PyObject* field(PyObject* o, PyObject* key) {
   const std::string_view name = utf8_of(key);
   if (name == "__referent__") return PyWeakref_CheckRef(o) ? reinterpret_cast<PyWeakReference*>(o)->wr_object : nullptr;
+  if (name == "closed") return stream_closed(o);
   if (name == "__dict__") {
     if (is_thread_local(o)) return thread_attributes(o);
     PyObject** held = _PyObject_GetDictPtr(o);

@@ -1,5 +1,6 @@
 // str(), repr(), ascii() and format() of values.
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/marked_callables/marked_value.h"
 #include "frontend/marked_callables/texts.h"
 #include "frontend/operators/container_text.h"
@@ -97,7 +98,7 @@ void break_on_native_text(Tracer& t, const ObjectValue& o) {
 PyRef written_object(Tracer& t, const ValueRef& v) {
   auto* set = as<SetValue>(v);
   PyRef c = v->as_constant();
-  if (!c && is_type_of_c(*v)) return type_expression(t, v);
+  if (!c && is_type_of_c(*v) && is_c_type(v->python_type())) return type_expression(t, v);
   if (!set || !c) return c;
   (void)set->items(t);
   if (set->source && set->real && !set->changed) return set->real;

@@ -294,7 +294,9 @@ ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
   }
   break_if_disabled(*this);
   break_if_known(t, *this, args);
-  if (!may_inline(t, *this)) {
+  // What a frame that is compiled makes itself (a comprehension) is traced as the frame is.
+  const bool of_root = !real && globals.get() == t.stack.frames.front()->globals.get();
+  if (!of_root && !may_inline(t, *this)) {
     if (real && !args.positional.empty() && std::string_view(module_name()) == "random") {
       CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
       if (ValueRef drawn = defer_call(t, real.get(), t.realize(args.positional[0]), rest)) return drawn;

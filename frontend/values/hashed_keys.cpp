@@ -162,9 +162,13 @@ PyRef hashed_key(Tracer& t, const ValueRef& key) {
     explicit Comparing(int& count) : count(++count) {}
     ~Comparing() { --count; }
   } const under_way{table.comparing};
+  // One that remembers its hash does so the first time, however often it is asked.
+  const std::size_t before = t.effects.list().size();
+  const auto parts_before = stored_parts(key);
+  const Py_hash_t hash = traced_hash(t, key);
   const std::size_t effects = t.effects.list().size();
   const auto parts = stored_parts(key);
-  const Py_hash_t hash = traced_hash(t, key);
+  if ((effects != before || parts != parts_before) && traced_hash(t, key) != hash) refuse();
   PyRef out;
   for (std::size_t i = 0; i < table.known.size() && !out; ++i) {
     if (table.known[i].hash != hash || table.known[i].referred) continue;

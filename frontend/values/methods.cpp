@@ -1,6 +1,7 @@
 // Method dispatch of modelled containers, and list methods.
 #include "frontend/values/methods.h"
 
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/trace/breaks.h"
@@ -294,15 +295,22 @@ ValueRef tuple_replace(Tracer& t, Value& self, CallArgs& args) {
   return make_ref<TupleValue>(std::move(items), tuple.type);
 }
 
+ValueRef tuple_hash(Tracer& t, Value& self, CallArgs& args) {
+  if (args.size() != 0) return {};
+  const PyRef builtins = checked(import_module("builtins"));
+  const PyRef hash = checked(PyObject_GetAttrString(builtins.get(), "hash"));
+  return t.call(make_ref<BuiltinValue>(hash), CallArgs{{ValueRef(&self)}, {}});
+}
+
 constexpr MethodRow kRows[] = {
-    {ValueKind::List, "append", list_append},     {ValueKind::List, "extend", list_extend},
-    {ValueKind::List, "insert", list_insert},     {ValueKind::List, "pop", list_pop},
-    {ValueKind::List, "remove", list_remove},     {ValueKind::List, "clear", list_clear},
-    {ValueKind::List, "reverse", list_reverse},   {ValueKind::List, "sort", list_sort},
-    {ValueKind::List, "copy", list_copy},         {ValueKind::List, "index", sequence_index},
-    {ValueKind::List, "count", sequence_count},   {ValueKind::Tuple, "index", sequence_index},
-    {ValueKind::Tuple, "count", sequence_count},  {ValueKind::Tuple, "numel", tuple_numel},
-    {ValueKind::Tuple, "_replace", tuple_replace}};
+    {ValueKind::List, "append", list_append},      {ValueKind::List, "extend", list_extend},
+    {ValueKind::List, "insert", list_insert},      {ValueKind::List, "pop", list_pop},
+    {ValueKind::List, "remove", list_remove},      {ValueKind::List, "clear", list_clear},
+    {ValueKind::List, "reverse", list_reverse},    {ValueKind::List, "sort", list_sort},
+    {ValueKind::List, "copy", list_copy},          {ValueKind::List, "index", sequence_index},
+    {ValueKind::List, "count", sequence_count},    {ValueKind::Tuple, "index", sequence_index},
+    {ValueKind::Tuple, "count", sequence_count},   {ValueKind::Tuple, "numel", tuple_numel},
+    {ValueKind::Tuple, "_replace", tuple_replace}, {ValueKind::Tuple, "__hash__", tuple_hash}};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Objects that are only passed around.
 #include <algorithm>
 
+#include "frontend/cpython/byte_stream.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/thread_local.h"
 #include "frontend/cpython/type_dict.h"
@@ -58,7 +59,8 @@ static const SideEffect* last_store(const Tracer& t, const OpaqueValue& o, PyObj
 // in Python have for it. Nothing here changes it. Null: its C code would be asked.
 static ValueRef attribute_of_instance(Tracer& t, OpaqueValue& o, PyObject* name, PyObject* found) {
   PyTypeObject* const type = Py_TYPE(o.real.get());
-  if (!o.source || is_c_type(type) || type->tp_getattro != PyObject_GenericGetAttr) return {};
+  if (!o.source || type->tp_getattro != PyObject_GenericGetAttr) return {};
+  if (is_c_type(type) && (found || !_PyObject_GetDictPtr(o.real.get()))) return {};
   const ValueRef self(&o), cls = t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
   if (found && Py_TYPE(found)->tp_descr_set)
     return Py_TYPE(found) == &PyProperty_Type ? bind_class_attr(t, found, nullptr, self, cls) : ValueRef();
@@ -155,6 +157,8 @@ ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
     if (is_constant_object(v.get())) return t.constant(v);
   }
   if (ValueRef v = attribute_of_instance(t, *this, name, found)) return v;
+  if (PyObject* closed = found && source && text_of(name) == "closed" ? stream_closed(real.get()) : nullptr)
+    return t.lazy(closed, t.recorder.sources.child(source, SourceKind::Field, name));
   if (type->tp_getattro != PyObject_GenericGetAttr || (!found && _PyObject_GetDictPtr(real.get())))
     unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
   if (found && source && is_object_slot(found)) {  // what an object made in C keeps in its struct

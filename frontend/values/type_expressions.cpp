@@ -49,7 +49,10 @@ PyRef type_expression(Tracer& t, const ValueRef& raw) {
 }
 
 bool is_type_of_c(const Value& v) {
-  return is_of_typing(v) && is_c_type(Py_TYPE(v.real.get())) && Py_TYPE(v.real.get())->tp_richcompare;
+  if (!is_of_typing(v)) return false;
+  const PyTypeObject* const type = Py_TYPE(v.real.get());
+  if (is_c_type(type)) return type->tp_richcompare != nullptr;
+  return type->tp_richcompare == Py_GenericAliasType.tp_richcompare && type->tp_hash == Py_GenericAliasType.tp_hash;
 }
 
 ValueRef part_of_type(Tracer& t, const ValueRef& alias, PyObject* name) {
@@ -57,8 +60,9 @@ ValueRef part_of_type(Tracer& t, const ValueRef& alias, PyObject* name) {
   const std::string n = text_of(name);
   if (n != "__args__" && n != "__origin__" && n != "__parameters__") {
     // Aliases ask the class for what they do not have.
-    const bool asks_class = Py_IS_TYPE(alias->real.get(), &Py_GenericAliasType) && n != "__unpacked__" &&
-                            !type_find(&Py_GenericAliasType, name);
+    PyTypeObject* const type = Py_TYPE(alias->real.get());
+    const bool asks_class =
+        type->tp_getattro == Py_GenericAliasType.tp_getattro && n != "__unpacked__" && !type_find(type, name);
     const ValueRef origin = asks_class ? part_of_type(t, alias, interned("__origin__").get()) : ValueRef();
     return origin ? t.realize(origin)->get_attr(t, name) : ValueRef();
   }

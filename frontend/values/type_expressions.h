@@ -11,7 +11,7 @@ namespace md {
 PyRef type_expression(Tracer& t, const ValueRef& v);
 // An object of `typing` (Union, List, an alias): subscripted by what type_expression() knows.
 bool is_of_typing(const Value& v);
-// One that C code compares, hashes and prints: list[int], int | None, a type variable of 3.12.
+// One that C code compares and hashes: list[int], int | None, Callable[[int], str] of collections.abc.
 bool is_type_of_c(const Value& v);
 // Its __args__, __origin__ or __parameters__; null: it is no alias, or another name.
 // What list[int] asks `list` for is a part as well.

@@ -286,3 +286,46 @@ def test_what_a_thread_keeps_in_a_class_of_its_own():
     thread = threading.Thread(target=lambda: seen.append(compiled(torch.ones(2)).tolist()))
     thread.start(), thread.join()
     assert seen == [[14.0, 14.0]] and vars(LOCAL) == {"runner": 6}
+
+
+class RemembersItsHash(tuple):
+    _hash = None
+
+    def __hash__(self):
+        if self._hash is None:
+            self._hash = tuple.__hash__(self)
+        return self._hash
+
+
+KEY = RemembersItsHash((1, 2))
+
+
+def test_a_key_that_remembers_its_hash():
+    def f(x):
+        held = {RemembersItsHash((1, 2)): 3, KEY: 4}
+        return x + held[KEY] + len(held)
+
+    assert torch.compile(f, backend="eager", fullgraph=True)(torch.ones(1)).tolist() == [6.0]
+    assert vars(KEY) == {"_hash": hash((1, 2))}
+
+
+def test_whether_a_stream_is_closed():
+    def f(stream):
+        return stream.closed, hasattr(stream, "encoding"), hasattr(stream, "flavour")
+
+    class Raw(io.RawIOBase):
+        closed = property(lambda self: asked.append(1))
+
+        def readable(self):
+            return True
+
+    compiled, asked = torch.compile(f, backend="eager"), []
+    for make in (io.BytesIO, io.StringIO, lambda: io.TextIOWrapper(io.BytesIO())):
+        stream = make()
+        for _ in range(2):
+            assert compiled(stream) == f(stream)
+            stream.close()
+    stream = io.BufferedReader(Raw())
+    asked.clear()
+    assert compiled(stream) == (None, False, False)
+    assert asked == [1]
