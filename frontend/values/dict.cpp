@@ -127,6 +127,20 @@ static bool is_compared_by_program(PyObject* key) {
   return false;
 }
 
+// Of a frozenset of objects that compare by identity. Null: another key, or with members the program compares.
+static PyRef key_of_members(Tracer& t, const ValueRef& key) {
+  auto* set = as<SetValue>(key);
+  if (!set || !set->frozen) return {};
+  const PyRef list = checked(PyList_New(0));
+  for (const ValueRef& member : set->items(t)) {
+    const PyRef object = key_object(t, member);
+    if (is_stand_in(object.get())) return {};  // its hash, and so the order of sets of such keys, only a run knows
+    checked(PyList_Append(list.get(), object.get()));
+  }
+  PyRef members = checked(PyFrozenSet_New(list.get()));
+  return is_compared_by_program(checked(PyList_AsTuple(list.get())).get()) ? PyRef() : members;
+}
+
 void raise_key_error(Tracer& t, const ValueRef& key) {
   const PyRef k = key_object(t, key);
   if (is_stand_in(k.get()))
@@ -162,6 +176,7 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
       PyTuple_SET_ITEM(items.get(), static_cast<Py_ssize_t>(i), key_object(t, tuple->items[i]).release());
     return items;
   }
+  if (PyRef members = key_of_members(t, key)) return members;
   if (key->kind == ValueKind::Object) return hashed_key(t, key);
   if (PyRef k = weak_reference_key(t, key)) return k;
   if (key->kind == ValueKind::Opaque && is_c_type(key->python_type()))  // its hash is C code's

@@ -277,6 +277,7 @@ ValueRef ObjectValue::special(Tracer& t, const char* name) {
   PyTypeObject* const kind = Py_TYPE(found);
   const bool native = kind == &PyWrapperDescr_Type || kind == &PyMethodDescr_Type || PyCFunction_Check(found);
   if (found == Py_None || native) return {};
+  if (is_object_slot(found)) return plain_attr(t, key.get());  // what the instance keeps there, not bound
   // Binding may run the program's code, which is for the call to do, and not for the question whether there is one.
   const bool binds = kind->tp_descr_get && !binds_like(found, &PyStaticMethod_Type) &&
                      !binds_like(found, &PyClassMethod_Type) && !PyType_Check(found) && !PyMethod_Check(found);

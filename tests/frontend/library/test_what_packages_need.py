@@ -329,3 +329,37 @@ def test_whether_a_stream_is_closed():
     asked.clear()
     assert compiled(stream) == (None, False, False)
     assert asked == [1]
+
+
+OTHER = Thing()
+BY_MEMBERS = {frozenset({THING, OTHER}): 3, frozenset({1}): 4}
+
+
+class CallsASlot:
+    __slots__ = ("__call__", "__len__")
+
+    def __init__(self, f):
+        self.__call__ = f
+
+
+SLOT = CallsASlot(lambda y: y + 3)
+
+
+def test_frozensets_of_objects_are_keys():
+    def f(x):
+        made = {frozenset({THING, int}): 1}
+        made[frozenset({int, THING})] = 2
+        return x + BY_MEMBERS[frozenset({OTHER, THING})] + BY_MEMBERS[frozenset({1})] + len(made)
+
+    assert torch.compile(f, backend="eager", fullgraph=True)(torch.ones(1)).tolist() == [9.0]
+
+
+def test_special_methods_in_slots_are_the_instances_own():
+    def f(x):
+        try:
+            n = len(SLOT)
+        except AttributeError:
+            n = 10
+        return SLOT(x) + CallsASlot(lambda y: y * 2)(x) + n
+
+    assert torch.compile(f, backend="eager", fullgraph=True)(torch.ones(1)).tolist() == [16.0]
