@@ -13,6 +13,7 @@
 #include "ir/run/run_regions.h"
 #include "ir/run/transforms.h"
 #include "ir/run/undo_log.h"
+#include "ir/run/untaken_branch.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {
@@ -166,8 +167,11 @@ class Interpreter {
       results = n.callee->run_on_originals(args, expected_tensors(n.types, number));
       if (undo_) std::ranges::for_each(results, [&](const TensorRef& t) { undo_->shown(t); });
     } else {
-      results = run_regions(region_kind(n.target), args, [&](std::size_t which, std::span<const TensorRef> inputs) {
-        return Interpreter(*n.regions[which], inputs, symbols_, undo_).run(nullptr);
+      const RegionKind kind = region_kind(n.target);
+      results = run_regions(kind, args, [&](std::size_t which, std::span<const TensorRef> inputs) {
+        std::vector<TensorRef> made = Interpreter(*n.regions[which], inputs, symbols_, undo_).run(nullptr);
+        if (kind == RegionKind::Cond) depend_on_untaken(*n.regions[1 - which], inputs, made);
+        return made;
       });
     }
     if (n.multi) return ListArg{std::vector<Arg>(results.begin(), results.end()), true};

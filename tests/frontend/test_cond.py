@@ -353,3 +353,49 @@ def test_plain_cond_is_not_counted_against_a_limit():
         for rank in range(5):
             x = torch.ones([2] * rank, dtype=dtype)
             assert torch.equal(torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x - 1, (x,)), x + 1)
+
+
+def test_what_only_the_other_branch_reads_has_a_gradient_of_zeros():
+    a, b, unread = (torch.full((3,), v, requires_grad=True) for v in (2.0, 3.0, 4.0))
+
+    def captured(x):
+        return torch.cond(x.sum() > 0, lambda x: x * a, lambda x: x * b, (x,))
+
+    def operands(x):
+        return torch.cond(x.sum() > 0, lambda x, a, b, c: x * a, lambda x, a, b, c: x * b, (x, a, b, unread))
+
+    def nested(x):
+        def yes(x):
+            return torch.cond(x.sum() > 100, lambda x: x * a, lambda x: x * 1, (x,))
+
+        return torch.cond(x.sum() > 0, yes, lambda x: x * b, (x,))
+
+    def counted(x):  # integers pass no gradients on
+        return torch.cond(x.sum() > 0, lambda x: x * a, lambda x: x * b.to(torch.int64), (x,))
+
+    def two(x):
+        y, z = torch.cond(x.sum() > 0, lambda x: (x * 2, x * a), lambda x: (x * b, x * 3), (x,))
+        return y * z
+
+    expected = {captured: (1.0, 0.0), operands: (1.0, 0.0), nested: (0.0, 0.0), counted: (1.0, None), two: (2.0, 0.0)}
+    for function, grads in expected.items():
+        for how in (None, "eager", "inductor"):
+            torch._dynamo.reset()
+            x = torch.ones(3, requires_grad=True)
+            a.grad = b.grad = None
+            f = function if how is None else torch.compile(function, backend=how, fullgraph=True)
+            f(x).sum().backward()
+            found = tuple(None if t.grad is None else t.grad[0].item() for t in (a, b))
+            assert found == grads and unread.grad is None and x.grad is not None
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.yes, self.no = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, self.yes, self.no, (x,))
+
+    model = Model()
+    torch.compile(model, backend="eager", fullgraph=True)(torch.ones(3)).sum().backward()
+    assert model.yes.weight.grad.sum() == 9 and model.no.weight.grad.tolist() == torch.zeros(3, 3).tolist()

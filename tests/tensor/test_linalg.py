@@ -1,5 +1,7 @@
 """torch.linalg's factorizations: what they satisfy, and gradients by finite differences; both in compiled code."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -287,3 +289,27 @@ def test_broadcast_shapes(shapes, whole):
 def test_shapes_that_do_not_broadcast():
     with pytest.raises(RuntimeError, match="do not broadcast"):
         torch.broadcast_shapes((2,), (3,))
+
+
+def test_nan_and_infinite_elements():
+    """NaN is refused where the elements are read, infinite ones make results NaN, matrix by matrix; as in torch."""
+    good = torch.tensor([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 4.0]])
+    above, below, infinite = good.clone(), good.clone(), good.clone()
+    above[0, 1] = below[1, 0] = math.nan
+    infinite[1, 1] = math.inf
+    values = torch.linalg.eigvalsh(good)
+    assert torch.equal(torch.linalg.eigvalsh(above), values)
+    assert torch.allclose(torch.linalg.eigvalsh(below, UPLO="U"), values)
+    assert torch.linalg.matrix_rank(above, hermitian=True) == 3
+    assert torch.allclose(torch.linalg.pinv(above, hermitian=True), torch.linalg.inv(good), atol=1e-5)
+    for call in (torch.linalg.eigvalsh, torch.linalg.svd, torch.linalg.svdvals, torch.linalg.pinv, torch.linalg.eig):
+        with pytest.raises(torch.linalg.LinAlgError):
+            call(below)
+    both = torch.stack([good, infinite])
+    for call in (torch.linalg.eigvalsh, torch.linalg.svdvals, torch.linalg.pinv):
+        found = call(both)
+        assert torch.allclose(found[0], call(good), atol=1e-5) and bool(found[1].isnan().all())
+    assert bool(torch.linalg.cond(infinite).isnan()) and bool(torch.linalg.matrix_norm(infinite, 2).isnan())
+    sign, logarithm = torch.linalg.slogdet(above)
+    assert sign == 0 and bool(logarithm.isnan())
+    assert torch.linalg.norm(torch.zeros(0, 3), 2) == 0

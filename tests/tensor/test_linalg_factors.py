@@ -132,7 +132,7 @@ def test_info_and_errors():
         linalg.solve_ex(singular, torch.ones(2, 2), check_errors=True)
     with pytest.raises(RuntimeError, match="lu_factor"):
         linalg.lu_factor(singular)
-    for broken in (float("nan"), float("inf")):
+    for broken in (float("nan"),):
         with pytest.raises(linalg.LinAlgError, match="eigh"):
             linalg.eigh(torch.full((2, 2), broken))
         with pytest.raises(linalg.LinAlgError, match="svd"):

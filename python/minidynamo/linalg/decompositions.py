@@ -12,10 +12,23 @@ from .operators import array, columns_like, define, matrix_of, real_like, solve,
 
 
 def _from_lapack(name, function, a, *args, **kwargs):
-    if name != "qr" and not np.isfinite(a).all():
-        raise LinAlgError(f"linalg.{name}: the algorithm does not converge for a matrix with infinite elements or NaN")
+    """As in torch NaN is refused, and with infinite elements every result is NaN."""
+    read = (
+        a if name != "eigh" else np.tril(a) if args[0] == "L" else np.triu(a)
+    )  # of eigh the other half does not count
+    infinite = np.asarray(~np.isfinite(read).all((-2, -1)) & (name != "qr"))
+    if infinite.any():
+        if np.isnan(read).any() or name == "eig":
+            raise LinAlgError(
+                f"linalg.{name}: the algorithm does not converge for a matrix with NaN or infinite elements"
+            )
+        a = np.where(infinite[..., None, None], 0, a)
+    if name == "eigh" and not np.isfinite(a).all():
+        a = np.where(np.isfinite(a), a, 0)
     try:
         found = function(a, *args, **kwargs)
+        for x in found if infinite.any() else ():
+            x[infinite] = np.nan
         return tuple([matrix_of(x) if x.ndim == a.ndim else tensor_of(x) for x in found])
     except np.linalg.LinAlgError:
         raise LinAlgError(f"linalg.{name}: the algorithm did not converge") from None

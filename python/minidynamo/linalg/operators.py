@@ -238,7 +238,7 @@ determinant = define(
 
 def _sign_and_logarithm(a):
     sign, logarithm = np.linalg.slogdet(array(a))
-    return tensor_of(sign), tensor_of(logarithm)
+    return tensor_of(np.where(np.isnan(logarithm), 0, sign).astype(sign.dtype)), tensor_of(logarithm)
 
 
 def _save_for_logarithm(ctx, inputs, output):
@@ -358,13 +358,19 @@ exponential = define(
 
 
 def _pseudo_inverse(a, atol, rtol, hermitian):
-    if not np.isfinite(array(a)).all():
-        raise LinAlgError("linalg.pinv: the algorithm does not converge for a matrix with infinite elements or NaN")
-    u, s, vh = np.linalg.svd(array(a), full_matrices=False)
+    values = array(a)
+    if hermitian:  # by the lower half, as eigh
+        values = np.tril(values) + np.tril(values, -1).conj().swapaxes(-1, -2)
+    infinite = np.asarray(~np.isfinite(values).all((-2, -1)))
+    if np.isnan(values).any():
+        raise LinAlgError("linalg.pinv: the algorithm does not converge for a matrix with NaN")
+    u, s, vh = np.linalg.svd(np.where(infinite[..., None, None], 0, values), full_matrices=False)
     largest = s.max(-1, initial=0, keepdims=True)
     kept = s > np.maximum(np.array(atol)[..., None], np.array(rtol)[..., None] * largest)
     inverted = np.divide(1, s, out=np.zeros_like(s), where=kept)
-    return tensor_of(vh.conj().swapaxes(-1, -2) * inverted[..., None, :] @ u.conj().swapaxes(-1, -2))
+    made = vh.conj().swapaxes(-1, -2) * inverted[..., None, :] @ u.conj().swapaxes(-1, -2)
+    made[infinite] = np.nan
+    return tensor_of(made)
 
 
 def _save_pseudo(ctx, inputs, output):

@@ -68,7 +68,10 @@ def qr(A, mode="reduced"):
 
 def _of_singular_values(A, ord, dim, keepdim, dtype):
     values = svdvals(A.movedim(tuple(dim), (-2, -1)).to(dtype or A.dtype))
-    found = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
+    if ord == "nuc" or (ord == 2 and values.shape[-1] == 0):
+        found = values.sum(-1)
+    else:
+        found = values.amax(-1) if ord == 2 else values.amin(-1)
     if keepdim:
         for d in sorted(d % A.dim() for d in dim):
             found = found.unsqueeze(d)
