@@ -27,7 +27,7 @@ void enter_autocast(Tracer& t) {
   t.overrides.modes.push_back(region);
 }
 
-void enter_function_modes(Tracer& t) {
+std::size_t enter_function_modes(Tracer& t) {
   const SourceRef stack =
       modes_around() == 0 ? nullptr : t.recorder.sources.constant(modes_list(), "torch_function_modes");
   for (int i = 0; i < modes_around(); ++i) {
@@ -35,6 +35,7 @@ void enter_function_modes(Tracer& t) {
     t.overrides.modes.push_back(
         t.realize(t.from_object(mode, t.recorder.sources.child(stack, SourceKind::ListItem, nullptr, i))));
   }
+  return t.overrides.modes.size();
 }
 
 }  // namespace md

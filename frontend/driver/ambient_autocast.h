@@ -7,7 +7,7 @@ namespace md {
 
 // The trace begins in such a region if the thread is in one, for which its entry is guarded.
 void enter_autocast(Tracer& t);
-// The same for modes of the program, which are inputs of the trace.
-void enter_function_modes(Tracer& t);
+// The same for modes of the program, which are inputs of the trace; how many the trace knows then.
+std::size_t enter_function_modes(Tracer& t);
 
 }  // namespace md

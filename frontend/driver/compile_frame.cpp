@@ -186,8 +186,7 @@ struct Compilation {
         if (is_in_transform())
           graph_break<GB0149>(std::string(transform_levels().back().asks_gradients() ? "grad" : "vmap"));
         enter_autocast(t);
-        enter_function_modes(t);
-        const std::size_t modes_before = t.overrides.modes.size();
+        const std::size_t modes_before = enter_function_modes(t);
         TraceResult end = traced(t, root_frame(t, request, name));
         if (t.overrides.modes.size() != modes_before) leaves_modes();
         t.finishing = true;

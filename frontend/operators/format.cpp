@@ -205,7 +205,7 @@ ValueRef constants(Formatting& f) {
   PyRef c = written_object(f.t, f.v);
   PyRef s = f.spec ? f.t.realize(f.spec)->as_constant() : PyRef();
   if (!c && f.v->kind == ValueKind::Opaque && is_c_type(f.v->python_type()))  // only its C code knows
-    graph_break<GB0059>(name_of_conversion(f.conversion), listed_type(*f.v), std::string("False"));
+    graph_break<GB0059>(name_of_conversion(f.conversion), listed_types(f.t, {f.v}), std::string("False"));
   if (!c || (f.spec && !s))
     not_modelled<GB0059>(name_of_conversion(f.conversion), listed_types(f.t, {f.v}), std::string("False"));
   PyRef text = c;

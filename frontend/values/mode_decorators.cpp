@@ -1,3 +1,4 @@
+// Python code of this package makes the decorated function, and is traced.
 #include "frontend/values/mode_decorators.h"
 
 #include "frontend/cpython/import_module.h"
