@@ -28,6 +28,10 @@ FURTHER = """
     new_zeros new_ones new_full new_empty empty_like zeros_like full_like rand_like randn_like linalg_vector_norm
     soft_margin_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss
     multi_margin_loss multilabel_margin_loss poisson_nll_loss ctc_loss
+    embedding_bag grid_sampler grid_sampler_2d grid_sampler_3d affine_grid_generator gru_cell lstm_cell rnn_relu_cell
+    frexp nonzero_static as_strided_scatter select_scatter slice_scatter diagonal_scatter renorm isin rrelu
+    fake_quantize_per_tensor_affine fake_quantize_per_channel_affine cosine_similarity pairwise_distance
+    conv_transpose3d expand_copy permute_copy select_copy slice_copy unsqueeze_copy squeeze_copy transpose_copy t_copy
     max_pool2d_with_indices _adaptive_avg_pool2d upsample_nearest2d upsample_bilinear2d avg_pool2d is_pinned
     slice_scatter select_scatter diagonal_scatter index_reduce isin poisson renorm cholesky_solve is_same_size polygamma
     grid_sampler_2d grid_sampler_3d affine_grid_generator multi_margin_loss _trilinear _pdist_forward

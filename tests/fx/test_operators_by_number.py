@@ -1,4 +1,4 @@
-"""Losses as operators of torch.ops.aten: `reduction` is a number, in compiled code and graphs, too."""
+"""Operators of torch.ops.aten: losses, whose `reduction` is a number, and what functions of torch are behind others."""
 
 import pytest
 
@@ -58,3 +58,31 @@ def test_reductions(name):
         torch.testing.assert_close(make_fx(lambda number=number: operator(number))()(), wanted)
     with pytest.raises(ValueError, match="not a valid value for reduction"):
         operator(3)
+
+
+W = torch.linspace(-1, 1, 48).reshape(12, 4)
+# Operators that have functions of torch's own namespace behind them.
+OTHERS = [
+    (lambda: aten.embedding_bag(W, T, torch.tensor([0, 2]))[0],
+     lambda: F.embedding_bag(T, W, torch.tensor([0, 2]), mode="sum")),
+    (lambda: aten.grid_sampler_2d(X[None, None], W[None, :, :2, None].reshape(1, 3, 4, 2), 0, 0, True),
+     lambda: F.grid_sample(X[None, None], W[None, :, :2, None].reshape(1, 3, 4, 2), align_corners=True)),
+    (lambda: aten.gru_cell(X, X, W, W), lambda: torch.gru_cell(X, X, W, W)),
+    (lambda: aten.frexp.Tensor(X), lambda: tuple(torch.frexp(X))),
+    (lambda: aten.nonzero_static(T, size=4), lambda: torch.nonzero_static(T, size=4)),
+    (lambda: aten.as_strided_scatter(X, X[0, :2], [2], [1]), lambda: torch.as_strided_scatter(X, X[0, :2], [2], [1])),
+    (lambda: aten.slice_scatter(X, Y[:, :2], 1, 1, 3), lambda: torch.slice_scatter(X, Y[:, :2], 1, 1, 3)),
+    (lambda: aten.renorm(X, 2, 0, 1.0), lambda: torch.renorm(X, 2, 0, 1.0)),
+    (lambda: aten.isin.Tensor_Tensor(T, T[:2]), lambda: torch.isin(T, T[:2])),
+    (lambda: aten.fake_quantize_per_tensor_affine(X, 0.1, 3, 0, 10),
+     lambda: torch.fake_quantize_per_tensor_affine(X, 0.1, 3, 0, 10)),
+    (lambda: aten.cosine_similarity(X, Y, 1), lambda: F.cosine_similarity(X, Y)),
+    (lambda: aten.slice_copy.Tensor(X, 1, 0, 4, 2), lambda: X[:, ::2]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", OTHERS)
+def test_other_operators(pair):
+    operator, function = pair
+    found = operator()
+    torch.testing.assert_close(tuple(found) if isinstance(found, tuple) else found, function())
