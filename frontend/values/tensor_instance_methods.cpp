@@ -85,22 +85,33 @@ ValueRef tensor_instance_operator(Tracer& t, const ValueRef& self, const std::st
   return p.inplace && result == a ? self : result;
 }
 
+// The object beside a tensor answers for tensor operators without being one. On the left its own operator comes first.
+static bool answers_beside(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& own) {
+  if (!t.overrides.asks_subclasses()) return false;
+  const ValueRef& other = a->kind == ValueKind::Tensor ? b : a;
+  if (other->kind != ValueKind::Object || !has_answering_argument(t, CallArgs{{other}, {}})) return false;
+  return other == b || !static_cast<ObjectValue&>(*other).special(t, own.c_str());
+}
+
 ValueRef ask_modes_about_binary(Tracer& t, const ValueRef& a, const ValueRef& b, int number) {
-  if (!t.overrides.asks_modes()) return {};
+  if (!t.overrides.asks_modes() && a->kind != ValueKind::Object && b->kind != ValueKind::Object) return {};
   const bool inplace = number >= kInplace, left = a->kind == ValueKind::Tensor;
-  if ((!left && b->kind != ValueKind::Tensor) || a->kind == ValueKind::Object || b->kind == ValueKind::Object)
-    return {};
+  if (!left && b->kind != ValueKind::Tensor) return {};
   const AskedOperator& row = kAskedOperators[inplace ? number - kInplace : number];
+  const bool beside_object = a->kind == ValueKind::Object || b->kind == ValueKind::Object;
+  if (beside_object && !answers_beside(t, a, b, "__" + std::string(row.dunder) + "__")) return {};
   const char* const method = !left ? row.reflected : inplace ? row.inplace : row.method;
   if (!*method) return {};
   return ask_tensor_method(t, method, CallArgs{left ? std::vector{a, b} : std::vector{b, a}, {}});
 }
 
 ValueRef ask_modes_about_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
-  if (!t.overrides.asks_modes()) return {};
+  const bool beside_object = a->kind == ValueKind::Object || b->kind == ValueKind::Object;
+  if (!t.overrides.asks_modes() && !beside_object) return {};
   const bool left = a->kind == ValueKind::Tensor;
-  if ((!left && b->kind != ValueKind::Tensor) || a->kind == ValueKind::Object || b->kind == ValueKind::Object)
-    return {};
+  if (!left && b->kind != ValueKind::Tensor) return {};
+  static constexpr const char* kOwn[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  if (beside_object && !answers_beside(t, a, b, kOwn[op])) return {};
   static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   return ask_tensor_method(t, kAskedComparisons[left ? op : kMirrored[op]],
                            CallArgs{left ? std::vector{a, b} : std::vector{b, a}, {}});

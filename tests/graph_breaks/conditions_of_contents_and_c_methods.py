@@ -206,3 +206,30 @@ def cause_that_is_none(x):
 @program("")
 def date_in_a_text(x): return f"{DAY}", f"{DAY!r}", x + 1
 DAY = datetime.date(2020, 1, 2)
+
+
+# Operators beside an object that answers for tensor functions without being a tensor.
+class Refuses:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+class Answers:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, len(args)
+REFUSES = Refuses()
+@program("GB0000")
+def refused_product(x): return x * REFUSES
+@program("GB0000")
+def refused_reflected(x): return REFUSES - x
+@program("GB0000")
+def refused_comparison(x): return x < REFUSES
+@program("GB0000")
+def refused_in_place_two_calls_deep(x):
+    def inner(v):
+        v += REFUSES
+        return v
+    def outer(v): return inner(v)
+    return outer(x)
+@program("")
+def answered_operators(x): return (x + Answers())[1], (x >= Answers())[1], x + 1

@@ -4,7 +4,8 @@ import importlib
 
 import pytest
 
-from graph_breaks.conditions import check
+import minidynamo as torch
+from graph_breaks.conditions import check, counted_codes, one
 
 MODULES = [
     "conditions_from_0001",
@@ -29,3 +30,15 @@ CASES = [case for name in MODULES for case in importlib.import_module(f"graph_br
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.code or 'traced'}-{c.program.__name__}")
 def test_condition(case):
     check(case)
+
+
+def test_a_limit_is_counted_where_nothing_is_raised():
+    def f(x, k):
+        return x + 1 if k == "a" else x + 2
+
+    with torch._dynamo.config.patch(recompile_limit=2):
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        g = torch.compile(f, backend="eager")
+        assert [g(one(), k).tolist() for k in "abcd"] == [[2, 2], [3, 3], [3, 3], [3, 3]]
+        assert counted_codes() == {"GB0039"}
