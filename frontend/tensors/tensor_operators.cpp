@@ -109,6 +109,14 @@ PyRef ask_about(int which, PyObject* a, PyObject* b) {
   return *name == '_' ? ask_overrides(name, {a, b}) : PyRef();
 }
 
+// Where all that were asked refuse with TypeError, it is the other operand's turn, as after any operator.
+PyObject* unless_refused(PyObject* a, PyObject* b, PyObject* result) {
+  if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+  if (!overrides_torch_function(a) && !overrides_torch_function(b)) return result;
+  PyErr_Clear();
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
 PyObject* run_binary(int which, PyObject* a, PyObject* b) {
   const Resolved& r = of(which);
   return guarded([&]() -> PyObject* {
@@ -118,8 +126,10 @@ PyObject* run_binary(int which, PyObject* a, PyObject* b) {
       return wrap_tensor(call_op(*r.op, args.bound()).get<TensorRef>()).release();
     }
     if (!r.known || !acceptable(a) || !acceptable(b)) Py_RETURN_NOTIMPLEMENTED;
-    if (PyRef answer = ask_about(which, a, b)) return answer.release();
-    return general_call(is_tensor(a) ? r.method : r.function, {a, b});
+    return unless_refused(a, b, guarded([&]() -> PyObject* {
+                            if (PyRef answer = ask_about(which, a, b)) return answer.release();
+                            return general_call(is_tensor(a) ? r.method : r.function, {a, b});
+                          }));
   });
 }
 
@@ -136,7 +146,7 @@ PyObject* run_inplace(int which, PyObject* self, PyObject* other) {
     if (!acceptable(other)) Py_RETURN_NOTIMPLEMENTED;
     const std::string name = std::string(kOpNames[static_cast<std::size_t>(which)]) + "_";
     PyRef method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name.c_str()));
-    return general_call(method.get(), {self, other});
+    return unless_refused(self, other, general_call(method.get(), {self, other}));
   });
 }
 
