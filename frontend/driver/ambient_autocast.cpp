@@ -1,6 +1,8 @@
 // Opens that region again inside of the trace, because regions that the traced code enters are nested in it.
 #include "frontend/driver/ambient_autocast.h"
 
+#include <algorithm>
+
 #include "frontend/cpython/import_module.h"
 #include "frontend/tensors/ambient_modes.h"
 #include "frontend/tensors/function_modes.h"
@@ -27,7 +29,12 @@ void enter_autocast(Tracer& t) {
   t.overrides.modes.push_back(region);
 }
 
-std::size_t enter_function_modes(Tracer& t) {
+std::ptrdiff_t function_modes(const Tracer& t) {
+  return std::ranges::count_if(t.overrides.modes,
+                               [](const ValueRef& m) { return m->python_type() != autocast_region_type(); });
+}
+
+std::ptrdiff_t enter_function_modes(Tracer& t) {
   const SourceRef stack =
       modes_around() == 0 ? nullptr : t.recorder.sources.constant(modes_list(), "torch_function_modes");
   for (int i = 0; i < modes_around(); ++i) {
@@ -35,7 +42,7 @@ std::size_t enter_function_modes(Tracer& t) {
     t.overrides.modes.push_back(
         t.realize(t.from_object(mode, t.recorder.sources.child(stack, SourceKind::ListItem, nullptr, i))));
   }
-  return t.overrides.modes.size();
+  return function_modes(t);
 }
 
 }  // namespace md

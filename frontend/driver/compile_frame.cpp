@@ -22,7 +22,6 @@
 #include "frontend/report/events.h"
 #include "frontend/report/source_lines.h"
 #include "frontend/tensors/ambient_modes.h"
-#include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/frame_places.h"
@@ -186,9 +185,9 @@ struct Compilation {
         if (is_in_transform())
           graph_break<GB0149>(std::string(transform_levels().back().asks_gradients() ? "grad" : "vmap"));
         enter_autocast(t);
-        const std::size_t modes_before = enter_function_modes(t);
+        const auto modes_before = enter_function_modes(t);
         TraceResult end = traced(t, root_frame(t, request, name));
-        if (t.overrides.modes.size() != modes_before) leaves_modes();
+        if (function_modes(t) != modes_before) leaves_modes();
         t.finishing = true;
         ended_at = end.end == TraceResult::End::Return ? PlacedFrames{{end.returned_at}} : placed_frames(t);
         keep_apart(t, end);

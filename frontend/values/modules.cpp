@@ -75,6 +75,17 @@ static bool is_own_config(PyObject* module) {
   return name && PyUnicode_Check(name) && text_of(name) == "minidynamo._dynamo.config";
 }
 
+// Loads a name that the library has on demand: had the trace seen it absent, its entry would not hold any more.
+static bool is_loaded_now(PyObject* module, PyObject* dict, PyObject* name) {
+  PyObject* const own = Py_TYPE(module) == &PyModule_Type ? find_item(dict, "__name__") : nullptr;
+  if (!own || !PyUnicode_Check(own)) return false;
+  const std::string called = text_of(own);
+  if (called != "minidynamo" && !called.starts_with("minidynamo.")) return false;
+  const PyRef found = PyRef::steal(PyObject_GetAttr(module, name));
+  if (!found) clear_answer();
+  return found && checked(PyDict_Contains(dict, name));
+}
+
 // Not in the module: its __getattr__ answers, or its class.
 ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
   if (!source)  // met in code that polyfills a library's
@@ -97,6 +108,7 @@ ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
     if (!v) t.raise_current();
     return t.from_object(v.get(), nullptr);
   }
+  if (is_loaded_now(real.get(), dict, name)) return get_attr(t, name);
   t.guard(GuardKind::NotPresent, t.recorder.sources.child(source, SourceKind::Attr, name));
   PyRef hook_name = checked(PyUnicode_InternFromString("__getattr__"));
   if (const auto of_class = t.on_class(Py_TYPE(real.get()), hook_name.get()); of_class.found) {

@@ -293,7 +293,10 @@ def test_tree_has_the_layout_of_the_reference():
 
     hooks = "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None  # hooks on "
     hooks += "saved tensors change no graph"
-    modes = pad("___check_torch_function_mode_stack()") + "  # their number is a part of GLOBAL_STATE, and each that was there has guards of its own"
+    modes = (
+        pad("___check_torch_function_mode_stack()")
+        + "  # their number is a part of GLOBAL_STATE, and each that was there has guards of its own"
+    )
     tail = f"  # torch._dynamo.graph_break()  # {short}:7 in inner"
     x_tail = f"  # x = x + 1  # {short}:5 in inner"
     assert p.tree().split("\n") == [
