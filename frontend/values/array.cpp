@@ -212,7 +212,12 @@ ValueRef input_array(Tracer& t, PyObject* array, SourceRef source) {
 
 ValueRef tensor_of_array(Tracer& t, const CallArgs& args, bool copy) {
   auto* a = args.positional.size() == 1 ? as<ArrayValue>(args[0]) : nullptr;
-  if (!a || a->scalar || !a->writeable || args.keywords.size() > 1) return {};
+  if (!a || args.keywords.size() > 1) return {};
+  // NumPy's float64 and complex128 are Python's numbers, too, which get the default dtype.
+  const bool is_number =
+      a->scalar && (a->tensor->type.dtype == DType::Float64 || a->tensor->type.dtype == DType::Complex128);
+  if (is_number || (!a->scalar && !a->writeable)) return {};
+  copy = copy || a->scalar;
   if (!args.keywords.empty()) {
     DType dtype;
     PyRef wanted = args.keywords[0].second->as_constant();

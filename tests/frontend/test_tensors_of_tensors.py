@@ -52,3 +52,14 @@ def test_subclass_made_by_as_tensor():
 
     found, unit = torch.compile(program, backend="eager", fullgraph=True)(torch.ones(2))
     assert type(found) is Unit and unit == "s" and found.tolist() == [2.0, 2.0]
+
+
+def test_scalar_of_an_array():
+    def program(x):
+        n = x.numpy()
+        return torch.tensor(n.max()), torch.as_tensor(n.sum() * 2), torch.tensor(n.argmax(), dtype=torch.int32)
+
+    x = torch.tensor([0.0, 1.0, 2.0])
+    expected = program(x)
+    found = torch.compile(program, backend="eager", fullgraph=True)(x)
+    assert [(t.dtype, t.item()) for t in found] == [(t.dtype, t.item()) for t in expected]
