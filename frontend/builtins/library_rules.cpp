@@ -97,7 +97,6 @@ ValueRef rule_set_grad_enabled(Tracer& t, CallArgs& args) {
   return made;
 }
 
-// Of a block that is left again: only the gradient mode is traced. Tensors that leave it are no inference tensors.
 ValueRef rule_inference_mode(Tracer& t, CallArgs& args) {
   ValueRef mode = args.take_keyword("mode");
   if (!mode && !args.positional.empty()) mode = args[0];

@@ -5,6 +5,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/value.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/inference_mode.h"
 #include "frontend/values/tensor.h"
 #include "ir/compile/gradient_program.h"
 #include "ir/run/transforms.h"
@@ -95,8 +96,9 @@ GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<
   std::shared_ptr<const Graph> functional;
   const auto program = with_gradients(*graph, differentiated, *backend, mode, logs);
   made.backward = program;
-  // Code of the program is called once: its gradients are recorded as it runs.
-  if (!program && !differentiated.empty() && calls_out(*graph)) return {interpreting_kernel(graph), nullptr};
+  // Code of the program is called once: its gradients are recorded as it runs. So is what refuses inference tensors.
+  const bool recorded = !program && !differentiated.empty();
+  if (recorded && (calls_out(*graph) || switches_inference(*graph))) return {interpreting_kernel(graph), nullptr};
   try {
     functional = program ? program->take_forward() : optimize(*graph);
   } catch (const NotFunctional& e) {

@@ -18,6 +18,7 @@
 #include "frontend/trace/logs.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/deferred_calls.h"
+#include "frontend/values/inference_mode.h"
 #include "frontend/values/tensor.h"
 #include "ir/graph/dataflow.h"
 
@@ -120,7 +121,7 @@ struct Finisher {
     }
     plan.calls_out = calls_out(*graph);
     GraphKernels kernels = compile_graph(graph, differentiated(), t, *request.options, logs);
-    plan.kernel = std::move(kernels.forward);
+    plan.kernel = with_inference_outputs(std::move(kernels.forward), *graph);
     plan.backward = std::move(kernels.backward);
   }
 

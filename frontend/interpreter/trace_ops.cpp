@@ -22,6 +22,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/handled_values.h"
+#include "frontend/values/inference_mode.h"
 #include "frontend/values/number_formulas.h"
 #include "frontend/values/pending_views.h"
 #include "frontend/values/scalar_outputs.h"
@@ -377,6 +378,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     // Library code the package brings along makes what it needs on the CPU, as the library does.
     if (!default_device().is_cpu() && !frame().is_library()) name_default_device(n, call);
     const GradMode mode(grad_enabled);
+    if (inplace) check_inference_write(*this, *self);
     if (setitem) {
       take_on_grad(*self, check_traced_assignment(*this, n, check_later), target);
     } else {

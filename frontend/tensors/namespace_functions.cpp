@@ -101,6 +101,12 @@ PyRef set_inference_mode_function(const PassedArgs& call) {
   thread_modes.inference = checked(PyObject_IsTrue(on));
   return none_ref();
 }
+PyRef switch_inference_function(const PassedArgs& call) {
+  const auto [inference, grad] = arguments("_switch_inference", {"inference", "grad"}, call);
+  thread_modes.inference = checked(PyObject_IsTrue(inference));
+  md::set_grad_enabled(checked(PyObject_IsTrue(grad)));
+  return none_ref();
+}
 PyRef get_threads(const PassedArgs& call) {
   no_arguments("get_num_threads", call, 0);
   return checked(PyLong_FromLong(num_threads()));
@@ -264,6 +270,7 @@ constexpr NativeRow kFunctions[] = {
     {"is_inference_mode_enabled", is_inference_mode_enabled,
      "is_inference_mode_enabled()\n\nWhether inference mode is on in this thread."},
     {"_set_inference_mode", set_inference_mode_function, "Switches inference mode of this thread."},
+    {"_switch_inference", switch_inference_function, "Switches inference mode and grad mode of this thread."},
     {"get_num_threads", get_threads, "get_num_threads()\n\nThreads one kernel may use."},
     {"set_num_threads", set_threads, "set_num_threads(n)\n\nThreads one kernel may use."},
     {"is_tensor", is_tensor_function, "is_tensor(obj)\n\nWhether `obj` is a Tensor.", true},

@@ -14,6 +14,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/inference_mode.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
 
@@ -250,6 +251,12 @@ static ValueRef call_of_autocast(Tracer& t, const char* function, const std::vec
   return t.realize(t.call(t.from_object(traced.get(), nullptr), CallArgs{args, {}}));
 }
 
+// The manager of inference mode.
+static bool is_inference_mode(const ContextValue& c) {
+  PyRef library = checked(import_module("minidynamo"));
+  return checked(PyObject_GetAttrString(library.get(), "inference_mode")).get() == c.cls.get();
+}
+
 void ContextValue::enter(Tracer& t) {
   if (which == ContextKind::Null || at_once) return;
   if (which == ContextKind::BreakPolicy) {
@@ -266,20 +273,19 @@ void ContextValue::enter(Tracer& t) {
     return;
   }
   outer = t.grad_enabled;
-  set_grad(t, target);
+  if (!is_inference_mode(*this)) return set_grad(t, target);
+  asked_before = is_inference_on(t);
+  switch_inference(t, !target, target);
 }
 
 void ContextValue::exit(Tracer& t) {
   if (which == ContextKind::Autocast) (void)call_of_autocast(t, "_leave_region", {region});
-  if (which == ContextKind::GradMode) set_grad(t, outer);
+  if (which == ContextKind::GradMode && is_inference_mode(*this))
+    switch_inference(t, asked_before != 0, outer);
+  else if (which == ContextKind::GradMode)
+    set_grad(t, outer);
   if (which == ContextKind::BreakPolicy) t.errors_on_break = outer;
   if (which == ContextKind::Overrides) t.overrides.asked = static_cast<Asked>(asked_before);
-}
-
-// The manager of inference mode, which switches more than a graph sees.
-static bool is_inference_mode(const ContextValue& c) {
-  PyRef library = checked(import_module("minidynamo"));
-  return checked(PyObject_GetAttrString(library.get(), "inference_mode")).get() == c.cls.get();
 }
 
 // Every other manager of the gradient mode is entered again as set_grad_enabled(mode). What nullcontext() gives, which

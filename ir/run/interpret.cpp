@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "ir/core/error.h"
+#include "ir/core/thread_modes.h"
 #include "ir/gradients/tape.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/kept_dtype.h"
@@ -118,6 +119,10 @@ class Interpreter {
       case NodeKind::State:
         if (n.target == "_C._set_grad_enabled") set_grad_enabled(n.args.at(0).get<bool>());
         default_dtype_.apply(n);
+        if (n.target == "_C._switch_inference") {
+          thread_modes.inference = n.args.at(0).get<bool>();
+          set_grad_enabled(n.args.at(1).get<bool>());
+        }
         return NoneArg{};
       default:
         throw InternalError("interpret: node " + n.name + " belongs to the functional dialect");
@@ -214,6 +219,10 @@ class Interpreter {
 std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed,
                                  UndoLog* undo) {
   const GradMode as_now(grad_enabled());  // nodes of the graph may change it
+  struct InferenceAsNow {
+    const bool before = thread_modes.inference;
+    ~InferenceAsNow() { thread_modes.inference = before; }
+  } const inference_as_now;
   const TransformsOfRun transforms;
   return Interpreter(traced, inputs, undo).run(failed);
 }

@@ -8,6 +8,7 @@
 #include "ir/compile/passes/stacks.h"
 #include "ir/compile/passes/storage_values.h"
 #include "ir/core/error.h"
+#include "ir/core/thread_modes.h"
 #include "ir/gradients/tape.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
@@ -33,6 +34,7 @@ class Functionalizer final : public OpCaller {
       fetch_ahead(traced_.nodes, k);
       const Node& n = *traced_.nodes[k];
       out_.set_origin(n);
+      if (switches_inference_) note_inference(n);
       step(n);
     }
     return out_.finish();
@@ -55,6 +57,19 @@ class Functionalizer final : public OpCaller {
   }
 
  private:
+  // What is made in inference mode nothing writes to outside of it: a graph that does is run op by op, which raises.
+  void note_inference(const Node& n) {
+    if (is_inference_switch(n)) inference_ = n.args.at(0).get<bool>();
+    const bool given = n.kind == NodeKind::Placeholder || n.kind == NodeKind::GetAttr;
+    for (const TensorType& t : n.types) made_in_inference_.try_emplace(t.storage, !given && inference_);
+    if (inference_ || !(is_inplace(n) || is_setitem(n))) return;
+    if (made_in_inference_[type_of(n.args.at(0)).storage])
+      throw NotFunctional("functionalize: " + n.name + " writes to an inference tensor");
+  }
+  static bool is_inference_switch(const Node& n) {
+    return n.kind == NodeKind::State && n.target == "_C._switch_inference";
+  }
+
   void step(const Node& n) {
     expect_on_cpu(n);
     switch (n.kind) {
@@ -68,6 +83,8 @@ class Functionalizer final : public OpCaller {
       case NodeKind::State:
         if (n.target == kSetDefaultDType) throw NotFunctional("the default dtype changes within it");
         if (notes_ && n.target == "_C._set_grad_enabled") set_grad_enabled(n.args.at(0).get<bool>());
+        // What is made there may not be kept for gradients: whether it is shows when the calls are recorded.
+        if (notes_ && is_inference_switch(n)) throw NotFunctional("functionalize: inference mode");
         return;
       case NodeKind::Output:
         return finish(n);
@@ -298,6 +315,10 @@ class Functionalizer final : public OpCaller {
   }
 
   const Graph& traced_;
+  const bool switches_inference_ =
+      std::ranges::any_of(traced_.nodes, [](const auto& n) { return is_inference_switch(*n); });
+  bool inference_ = thread_modes.inference;
+  std::unordered_map<int, bool> made_in_inference_;  // by storage
   FunctionalWriter out_;
   StorageValues values_;
   GradientNotes* notes_;

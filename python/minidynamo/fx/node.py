@@ -338,7 +338,7 @@ def _random_functions():
     return {getattr(_C, name) for name in names if hasattr(_C, name)}
 
 
-for _function in (_checks._assert, _C._set_grad_enabled, operator.setitem):
+for _function in (_checks._assert, _C._set_grad_enabled, _C._switch_inference, operator.setitem):
     has_side_effect(_function)
 Argument = tuple | Sequence | Mapping | slice | range | Node | BaseArgumentTypes | None
 __getattr__ = _absent_names(__name__)
