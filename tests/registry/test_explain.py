@@ -198,7 +198,9 @@ def printed_codes(text):
     return {code.upper() for message in seen for code in re.findall(r"gb/(gb\d{4})", str(message))}
 
 
-@pytest.mark.parametrize("code", ["GB0007", "GB0033", "GB0070", "GB0091", "GB0124", "GB0156", "GB0170", "GB0207"])
+@pytest.mark.parametrize(
+    "code", ["GB0007", "GB0033", "GB0070", "GB0071", "GB0091", "GB0124", "GB0156", "GB0170", "GB0207"]
+)
 def test_programs_are_shown_that_break_and_that_do_not(code, capsys):
     assert main(["explain", "--fix", code]) == 0
     shown = capsys.readouterr().out

@@ -6,6 +6,7 @@ has a copy in `examples` beside this file.
 
 import ast
 import pathlib
+import re
 import textwrap
 
 __all__ = ["Pair", "pair"]
@@ -35,12 +36,13 @@ def pair(code):
 
 
 def _bound(statement):
-    """The names that a statement of the module gives a value."""
+    """The names that a statement of the module gives a value, or whose objects it changes."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
         return {statement.name}
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    targets = [n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store)]
+    return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
 def _used(node):
@@ -68,8 +70,10 @@ def _text(source, module, function):
     root = next((s for s in module.body if isinstance(s, ast.FunctionDef) and s.name == function), None)
     if root is None:
         return None
-    others = [s for s in module.body if s is not root and not isinstance(s, ast.Expr)]
-    needed, wanted = set(), _used(root)
+    others = [s for s in module.body[1:] if s is not root and getattr(s, "name", "") not in ("run", "fix")]
+    # Calls and decorators of the module register something, an operator for instance.
+    needed = {k for k, s in enumerate(others) if isinstance(s, ast.Expr) or getattr(s, "decorator_list", None)}
+    wanted = _used(root).union(*(_used(others[k]) for k in needed))
     while True:
         more = {k for k, s in enumerate(others) if k not in needed and _bound(s) & wanted}
         if not more:
@@ -81,7 +85,7 @@ def _text(source, module, function):
         text = _lines(lines, others[k])
         if isinstance(others[k], (ast.Import, ast.ImportFrom)):
             if text != "import torch":
-                imports.append(text)
+                imports.append(re.sub(r"^(import|from) torch\b", r"\1 minidynamo", text))
         else:
             blocks.append(text)
     blocks.append(_with_torch(textwrap.dedent(_lines(lines, root)), root))
