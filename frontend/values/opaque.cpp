@@ -1,4 +1,6 @@
 // Objects that are only passed around.
+#include <structmember.h>
+
 #include <algorithm>
 
 #include "frontend/cpython/byte_stream.h"
@@ -38,11 +40,10 @@ static bool is_special_name(const std::string& name) { return name.starts_with("
           std::string("'") + o.python_type()->tp_name + "' object has no attribute '" + text_of(name) + "'");
 }
 
-// An instance of a class in Python below one in C that keeps attributes as objects of its own classes do.
-static bool has_own_attributes(const OpaqueValue& o) {
+// An instance of a class in Python below one in C that stores attributes as objects of its own classes do.
+static bool stores_attributes(const OpaqueValue& o) {
   PyTypeObject* const type = Py_TYPE(o.real.get());
-  return o.source && !is_c_type(type) && type->tp_getattro == PyObject_GenericGetAttr &&
-         type->tp_setattro == PyObject_GenericSetAttr;
+  return o.source && !is_c_type(type) && type->tp_setattro == PyObject_GenericSetAttr;
 }
 
 // What the trace has stored under the name, or deleted; null: neither.
@@ -98,18 +99,22 @@ static bool set_property(Tracer& t, OpaqueValue& o, PyObject* found, const Value
 
 // False: the class in C has a say.
 static bool store_on_instance(Tracer& t, OpaqueValue& o, PyObject* name, const ValueRef& v) {
-  if (!has_own_attributes(o)) return false;
+  if (!stores_attributes(o)) return false;
   PyTypeObject* const type = Py_TYPE(o.real.get());
   for (const char* hook : {"__setattr__", "__delattr__"}) (void)t.on_class(type, interned(hook).get(), o.source);
   t.expect_precedence(type, name);
   PyObject* const found = type_find(type, name);
-  if (found && Py_TYPE(found)->tp_descr_set) return set_property(t, o, found, v);
-  if (type->tp_dictoffset == 0 && !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT)) return false;
+  const bool slot =
+      found && is_object_slot(found) && !(reinterpret_cast<PyMemberDescrObject*>(found)->d_member->flags & READONLY);
+  if (!slot && found && Py_TYPE(found)->tp_descr_set) return set_property(t, o, found, v);
+  if (!slot && type->tp_dictoffset == 0 && !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT)) return false;
   const SideEffect* const before = last_store(t, o, name);
-  const Attr held = find_attr(o.real.get(), name);
-  if (!v && (before ? !before->value : held.where != AttrWhere::Instance)) return false;
-  if (!before && held.where == AttrWhere::Instance) let_go_of_object(held.value.get());
-  if (!v && !before) t.expect_present(t.recorder.sources.child(o.source, SourceKind::InstanceDict, name));
+  const PyRef held =
+      slot ? find_attr(o.real.get(), name).value : PyRef::borrow(instance_find(o.real.get(), name).value);
+  if (!v && (before ? !before->value : !held)) return false;
+  if (!before) let_go_of_object(held.get());
+  if (!v && !before)
+    t.expect_present(t.recorder.sources.child(o.source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name));
   SideEffect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(&o)};
   e.name = PyRef::borrow(name);
   e.value = v;
@@ -161,6 +166,10 @@ ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
     return t.lazy(closed, t.recorder.sources.child(source, SourceKind::Field, name));
   if (type->tp_getattro != PyObject_GenericGetAttr || (!found && _PyObject_GetDictPtr(real.get())))
     unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
+  if (const SideEffect* stored = found ? last_store(t, *this, name) : nullptr) {
+    if (!stored->value) raise_missing(t, *this, name);
+    return stored->value;
+  }
   if (found && source && is_object_slot(found)) {  // what an object made in C keeps in its struct
     const Attr held = find_attr(real.get(), name);
     SourceRef place = t.recorder.sources.child(source, SourceKind::Attr, name);

@@ -363,3 +363,26 @@ def test_special_methods_in_slots_are_the_instances_own():
         return SLOT(x) + CallsASlot(lambda y: y * 2)(x) + n
 
     assert torch.compile(f, backend="eager", fullgraph=True)(torch.ones(1)).tolist() == [16.0]
+
+
+class KeyedReference(weakref.ref):
+    __slots__ = ("key", "other")
+
+
+KEYED = KeyedReference(THING)
+
+
+def test_stores_to_slots_below_classes_in_c():
+    def f(x):
+        KEYED.key = 5
+        KEYED.other = KEYED.key + 2
+        n = KEYED.other
+        del KEYED.other
+        try:
+            n = KEYED.other
+        except AttributeError:
+            n += 1
+        return x + n + KEYED.key
+
+    assert torch.compile(f, backend="eager", fullgraph=True)(torch.ones(1)).tolist() == [14.0]
+    assert KEYED.key == 5 and not hasattr(KEYED, "other")
