@@ -139,3 +139,9 @@ def test_a_model():
     seen = [name for name in mode.names if not name.startswith(("rand", "lift", "add_"))]
     assert seen[: len(forward) - 1] == [name for name in forward if not name.startswith("add_")]
     assert all(p.grad is not None for p in model.parameters())
+
+
+def test_making_a_layer():
+    with Seen() as mode:
+        torch.nn.Linear(4, 4)
+    assert mode.names == ["empty.memory_format", "empty.memory_format", "uniform_.default", "uniform_.default"]

@@ -2,6 +2,7 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .._aten import modes
 
 
 class _ParameterType(type(_C.Tensor)):
@@ -29,6 +30,9 @@ class Parameter(_C.Tensor, metaclass=_ParameterType):
                 )
             made._is_param = True
             return made
+        if modes.stack():  # are not shown how a parameter is made
+            with modes.none_active():
+                return data.detach().as_subclass(cls).requires_grad_(requires_grad)
         data = data.detach()
         return data.as_subclass(cls).requires_grad_(requires_grad)
 
