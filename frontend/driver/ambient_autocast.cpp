@@ -29,7 +29,7 @@ void enter_autocast(Tracer& t) {
   t.overrides.modes.push_back(region);
 }
 
-std::ptrdiff_t function_modes(const Tracer& t) {
+std::ptrdiff_t traced_modes(const Tracer& t) {
   return std::ranges::count_if(t.overrides.modes,
                                [](const ValueRef& m) { return m->python_type() != autocast_region_type(); });
 }
@@ -42,7 +42,7 @@ std::ptrdiff_t enter_function_modes(Tracer& t) {
     t.overrides.modes.push_back(
         t.realize(t.from_object(mode, t.recorder.sources.child(stack, SourceKind::ListItem, nullptr, i))));
   }
-  return function_modes(t);
+  return traced_modes(t);
 }
 
 }  // namespace md

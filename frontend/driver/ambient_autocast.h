@@ -10,6 +10,6 @@ void enter_autocast(Tracer& t);
 // The same for modes of the program, which are inputs of the trace; how many the trace knows then.
 std::ptrdiff_t enter_function_modes(Tracer& t);
 // Modes of the trace, without regions of autocast, which resumed parts enter again.
-std::ptrdiff_t function_modes(const Tracer& t);
+std::ptrdiff_t traced_modes(const Tracer& t);
 
 }  // namespace md

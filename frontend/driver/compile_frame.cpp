@@ -187,7 +187,7 @@ struct Compilation {
         enter_autocast(t);
         const auto modes_before = enter_function_modes(t);
         TraceResult end = traced(t, root_frame(t, request, name));
-        if (function_modes(t) != modes_before) leaves_modes();
+        if (traced_modes(t) != modes_before) leaves_modes();
         t.finishing = true;
         ended_at = end.end == TraceResult::End::Return ? PlacedFrames{{end.returned_at}} : placed_frames(t);
         keep_apart(t, end);

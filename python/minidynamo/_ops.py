@@ -270,7 +270,7 @@ class _OperatorOfTorch(_OwnOp):
         if _C._asks_handlers((*args, *kwargs.values())):
             from importlib import import_module
 
-            return import_module("._aten.dispatch", __package__).ask(
+            return import_module("._aten.handlers", __package__).ask(
                 self if self._overload else self._for(args), args, kwargs
             )
         return super().__call__(*args, **kwargs)

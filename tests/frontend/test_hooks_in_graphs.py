@@ -4,9 +4,9 @@ With fullgraph they are registered when the backward pass runs the graph again; 
 """
 
 import pytest
-from frontend.differential import codes
 
 import minidynamo as torch
+from frontend.differential import codes
 
 SEEN = []
 

@@ -5,6 +5,7 @@ import threading
 from .. import _C, _ops
 from ..autograd.function import Function
 from . import modes
+from .handlers import ask, shown_without_defaults
 
 
 class _Here(threading.local):
@@ -46,8 +47,6 @@ class _Recorded(Function):
 
     @staticmethod
     def forward(ctx, func, args, kwargs, *tensors):
-        from .dispatch import ask
-
         made = ask(func, tuple(_filled(args, iter(tensors))), kwargs)
         results = [made] if isinstance(made, _C.Tensor) else list(made)
         ctx.call = func, args, kwargs
@@ -95,8 +94,6 @@ def call(base, *args, overload="default", **kwargs):
 
 def recorded(func, args, kwargs):
     """The same for an overload."""
-    from .dispatch import ask, shown_without_defaults
-
     args = shown_without_defaults(func._schema, args)
     tensors = list(_tensors(args))
     before = _C.is_grad_enabled()

@@ -1,10 +1,11 @@
-"""Who answers a call: the innermost mode, then the classes of the arguments, those below others first."""
+"""Shows calls of this package's ops to handlers as calls of torch's operators."""
 
 import functools
 import json
 
 from .. import _C, _ops
-from . import derivatives, modes
+from . import derivatives
+from .handlers import ask, is_default
 from .schema import is_known, overload_names, schema_of
 from .translations import TRANSLATIONS, Call
 
@@ -157,23 +158,6 @@ def _fitting_list(value, kind):
     return list(value) if all(item is None or isinstance(item, wanted) for item in value) else _NO
 
 
-def _is_default(value, argument):
-    if not argument.has_default_value() or isinstance(value, _C.Tensor):
-        return False
-    if isinstance(value, (list, tuple)) and any(isinstance(item, _C.Tensor) for item in value):
-        return False
-    return value == argument.default_value
-
-
-def shown_without_defaults(schema, args):
-    """Positional arguments without the last ones that are as their defaults say."""
-    positional = [a for a in schema.arguments if not a.kwarg_only]
-    args = list(args)
-    while args and positional[len(args) - 1].has_default_value() and _is_default(args[-1], positional[len(args) - 1]):
-        args.pop()
-    return tuple(args)
-
-
 def _as_shown(schema, placed):
     """(args, kwargs) without what is as its default says; where memory is made, torch says where."""
     if schema.name != "aten::_to_copy" and any(a.name == "pin_memory" for a in schema.arguments):
@@ -184,7 +168,7 @@ def _as_shown(schema, placed):
     positional = [a for a in schema.arguments if not a.kwarg_only]
     while positional and positional[-1].has_default_value():
         last = positional[-1]
-        if not _is_default(placed.get(last.name, last.default_value), last):
+        if not is_default(placed.get(last.name, last.default_value), last):
             break
         positional.pop()
     for argument in positional:
@@ -193,53 +177,6 @@ def _as_shown(schema, placed):
         if not argument.kwarg_only or argument.name not in placed:
             continue
         value = placed[argument.name]
-        if argument.name == "pin_memory" or not _is_default(value, argument):
+        if argument.name == "pin_memory" or not is_default(value, argument):
             kwargs[argument.name] = value
     return tuple(args), kwargs
-
-
-def _handled(values):
-    """The tensors with handlers among the values, also in lists, one for each class, classes below others first."""
-    found = []
-    for value in values:
-        for item in value if isinstance(value, (list, tuple)) else (value,):
-            if not _C._is_handled(item) or any(type(item) is type(o) for o in found):
-                continue
-            place = next((i for i, o in enumerate(found) if issubclass(type(item), type(o))), len(found))
-            found.insert(place, item)
-    return found
-
-
-def ask(func, args, kwargs):
-    """The first answer that is not NotImplemented."""
-    objects = _handled((*args, *kwargs.values()))
-    types = tuple(type(o) for o in objects)
-    if modes.stack():
-        with modes.popped() as mode:
-            result = mode.__torch_dispatch__(func, types, args, kwargs)
-        if result is not NotImplemented:
-            return checked(func, result)
-    for o in objects:
-        result = type(o).__torch_dispatch__(func, types, args, kwargs)
-        if result is not NotImplemented:
-            return checked(func, result)
-    asked = ", ".join(t.__name__ for t in types) or "the active mode"
-    raise TypeError(f"{func}: __torch_dispatch__ of {asked} returned NotImplemented, and nobody else has an answer")
-
-
-def checked(func, result):
-    """`result`, if it is of the kind that the operator returns."""
-    returns = func._schema.returns
-    if any(isinstance(kind, str) for kind in returns):  # an operator of the program
-        return result
-    if len(returns) == 1 and returns[0].type == "Tensor" and not isinstance(result, _C.Tensor):
-        raise RuntimeError(
-            f"__torch_dispatch__ has to return a tensor for {func}, not {type(result).__name__}: return what "
-            "func(*args, **kwargs) gives, wrapped again"
-        )
-    if len(returns) > 1 or (returns and returns[0].type.endswith("[]")):
-        count = len(returns) if len(returns) > 1 else None
-        if not isinstance(result, (list, tuple)) or count not in (None, len(result)):
-            wanted = f"{count} values" if count else "a list of tensors"
-            raise RuntimeError(f"__torch_dispatch__ has to return {wanted} for {func}, not {type(result).__name__}")
-    return result

@@ -41,7 +41,7 @@ def _ask_handlers(operator, *args, **kwargs):
     """What classes and modes with __torch_dispatch__ say to a call of the operator."""
     namespace, name = operator.name.split("::")
     overload = getattr(getattr(_ops.ops, namespace), name).default
-    return import_module(".._aten.dispatch", __package__).ask(overload, args, kwargs)
+    return import_module(".._aten.handlers", __package__).ask(overload, args, kwargs)
 
 
 class Operator:
