@@ -91,7 +91,7 @@ class BreakPlanner {
       ++numbers;
     }
     guard_callee(f);
-    const SplitCode code = split_in_family(at.notes, layout);
+    const SplitCode code = split_in_family(at.notes, f.body, layout);
     BreakPoint& point = new_break(body);
     const std::string resumed =
         fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(at.request.code->co_name), code.line);

@@ -104,7 +104,7 @@ void use_known(const std::shared_ptr<SplitFamily>& family, const BreakLayout& at
   family->resumes.emplace_back(at, made);
 }
 
-const SplitCode& split_at_place(const std::shared_ptr<SplitFamily>& family, const BreakLayout& layout) {
+SplitCode split_at_place(const std::shared_ptr<SplitFamily>& family, const BreakLayout& layout) {
   for (auto& [known, code] : family->splits)
     if (is_same(known, layout)) return code;
   const CodeBody& body = *family->body;
@@ -116,25 +116,25 @@ const SplitCode& split_at_place(const std::shared_ptr<SplitFamily>& family, cons
   after.instruction = body.instructions[static_cast<std::size_t>(layout.instruction)].target;
   after.stack_is_null = code.taken_stack_is_null;
   use_known(family, after, code.resume_taken);
-  family->splits.emplace_back(layout, std::move(code));
-  return family->splits.back().second;
+  family->splits.emplace_back(layout, code);
+  return code;
 }
 
 // By the function the resume code comes from; none where that is not known any more.
-std::optional<SplitCode> split_by_origin(FrameNotes& notes, const BreakLayout& layout) {
-  if (!notes.origin) return {};
-  const std::shared_ptr<SplitFamily> family = notes.origin->family.lock();
+std::optional<SplitCode> split_by_origin(const FrameNotes& notes, const CodeBody& body, const BreakLayout& layout) {
+  const std::shared_ptr<ResumeOrigin> origin = notes.origin;
+  const std::shared_ptr<SplitFamily> family = origin ? origin->family.lock() : nullptr;
   if (!family) return {};
   const auto own = std::ranges::find_if(family->resumes, [&](auto& r) {
     const FrameNotes* of = find_frame_notes(code_object(r.second));
     return of == &notes;
   });
-  if (own == family->resumes.end() || !find_places(*notes.origin, *family, *notes.body, own->second)) return {};
-  const std::optional<BreakLayout> place = in_function(*notes.origin, *family, layout);
+  if (own == family->resumes.end() || !find_places(*origin, *family, body, own->second)) return {};
+  const std::optional<BreakLayout> place = in_function(*origin, *family, layout);
   if (!place) return {};
   SplitCode out = split_at_place(family, *place);
   for (PartCode* part : {&out.break_part, &out.resume, &out.resume_taken})
-    if (!use_slots_of(*notes.origin, *part)) return {};
+    if (!use_slots_of(*origin, *part)) return {};
   return out;
 }
 
@@ -153,10 +153,11 @@ bool is_same(const BreakLayout& a, const BreakLayout& b) {
          std::ranges::equal(a.contexts, b.contexts, alike);
 }
 
-SplitCode split_in_family(FrameNotes& notes, const BreakLayout& layout) {
-  if (std::optional<SplitCode> known = split_by_origin(notes, layout)) return std::move(*known);
-  if (!notes.family) notes.family = std::make_shared<SplitFamily>(notes.body);
-  return split_at_place(notes.family, layout);
+SplitCode split_in_family(FrameNotes& notes, const std::shared_ptr<const CodeBody>& body, const BreakLayout& layout) {
+  if (std::optional<SplitCode> known = split_by_origin(notes, *body, layout)) return std::move(*known);
+  if (!notes.family) notes.family = std::make_shared<SplitFamily>(body);
+  const std::shared_ptr<SplitFamily> family = notes.family;  // reset() may clear the notes meanwhile
+  return split_at_place(family, layout);
 }
 
 }  // namespace md

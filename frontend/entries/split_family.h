@@ -31,8 +31,8 @@ struct ResumeOrigin {
   std::vector<int> places, slots;  // of the instructions and slots here those in the function, or -1; filled on demand
 };
 
-// Splits the code the notes are of. Slots of parameters are its own.
-SplitCode split_in_family(FrameNotes& notes, const BreakLayout& layout);
+// Splits the code the notes are of, decoded. Slots of parameters are its own.
+SplitCode split_in_family(FrameNotes& notes, const std::shared_ptr<const CodeBody>& body, const BreakLayout& layout);
 
 bool is_same(const BreakLayout& a, const BreakLayout& b);
 

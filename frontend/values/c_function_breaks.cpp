@@ -34,6 +34,7 @@ PyRef owner_of_method(PyObject* f) {
       if (owner) break;
     }
   if (!owner || owner.get() == Py_None || PyModule_Check(owner.get())) return {};
+  if (PyCapsule_CheckExact(owner.get())) return {};  // as what pybind11 keeps its functions
   // The functions of module random are methods of an object nobody sees.
   PyObject* const type = PyType_Check(owner.get()) ? owner.get() : reinterpret_cast<PyObject*>(Py_TYPE(owner.get()));
   const std::string module = text_attribute(type, "__module__");

@@ -299,15 +299,19 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
 static void initialise(Tracer& t, const ValueRef& made, CallArgs args, bool python_new) {
   PyTypeObject* type = made->python_type();
   const auto [init, place] = t.on_class(type, checked(PyUnicode_InternFromString("__init__")).get());
-  if (init && PyFunction_Check(init)) {
+  auto* o = as<ObjectValue>(made);
+  ValueRef method = init && PyFunction_Check(init) ? t.wrap(init, place) : ValueRef();
+  if (method)
     args.positional.insert(args.positional.begin(), made);
-    ValueRef r = t.realize(t.call(t.wrap(init, place), std::move(args)));
+  else if (o)
+    method = o->special(t, "__init__");  // some other descriptor
+  if (method) {
+    ValueRef r = t.realize(t.call(method, std::move(args)));
     if (!is_true_constant(r, Py_None))
       t.raise(PyExc_TypeError, std::string("__init__() should return None, not '") +
                                    (r->python_type() ? r->python_type()->tp_name : "object") + "'");
     return;
   }
-  auto* o = as<ObjectValue>(made);
   PyRef name = checked(PyUnicode_InternFromString("__init__"));
   if (o && o->payload) {
     call_base_method(t, *o, name.get(), args);

@@ -93,12 +93,11 @@ void switch_inference(Tracer& t, bool inference, bool grad) {
 }
 
 void check_inference_write(Tracer& t, const TensorValue& self) {
-  if (is_inference_on(t)) return;
   bool made = false;
   for (const auto& input : t.graphs.inputs)
     if (input->type.storage == self.type.storage && input->real && is_tensor(input->real.get()))
       made |= tensor_impl(input->real.get())->storage->inference;
-  if (made)
+  if (made && !is_inference_on(t))
     throw OpError(ErrorKind::Runtime,
                   "an inference tensor cannot be written in place outside of inference mode; clone() gives an ordinary "
                   "tensor");

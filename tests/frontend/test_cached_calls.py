@@ -210,7 +210,7 @@ def test_clearing_makes_it_compute_again():
 
         return f, doubled.cache_info
 
-    compare(make, [(X, False)] * 3 + [(X, True)] * 2 + [(X, False)] * 2, breaks=["GB0007"])
+    compare(make, [(X, False)] * 3 + [(X, True)] * 2 + [(X, False)] * 2, breaks=["GB0156"])
 
 
 def test_arguments_that_are_no_constants_stay_outside():

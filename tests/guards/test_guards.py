@@ -293,10 +293,8 @@ def test_tree_has_the_layout_of_the_reference():
 
     hooks = "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None  # hooks on "
     hooks += "saved tensors change no graph"
-    modes = (
-        pad("___check_torch_function_mode_stack()")
-        + "  # their number is a part of GLOBAL_STATE, and each that was there has guards of its own"
-    )
+    modes = pad("___check_torch_function_mode_stack()")
+    modes += "  # their number is a part of GLOBAL_STATE, and each that was there has guards of its own"
     tail = f"  # torch._dynamo.graph_break()  # {short}:7 in inner"
     x_tail = f"  # x = x + 1  # {short}:5 in inner"
     assert p.tree().split("\n") == [
@@ -490,8 +488,7 @@ def test_wanted_sources_are_handed_out():
 def test_memory_shared_behind_two_arrays_is_seen():
     import numpy
 
-    y = local(1, "y")
-    base = numpy.zeros(8)
+    y, base = local(1, "y"), numpy.zeros(8)
     for n in (0, 20):  # pairwise and hashed
         more = [torch.ones(2) for _ in range(n)]
         sources = (y, *(local(2 + i, f"t{i}") for i in range(n)))

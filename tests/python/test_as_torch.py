@@ -93,19 +93,16 @@ def test_what_is_absent_is_said_in_torch_s_name():
                 print(type(error).__name__, error.name, error)
 
         said("import torch.package as package")
-        said("from torch.futures import Future")
         said("from torch import package")
-        said("from torch.optim import Muon")
+        said("from torch.utils import ThroughputBenchmark")
         said("import torch.nn.functionall")
     """) == (
         "ModuleNotFoundError torch.package No module named 'torch.package' "
         "(torch.package, a module of torch 2.13, is not part of minidynamo)\n"
-        "ModuleNotFoundError torch.futures No module named 'torch.futures' "
-        "(torch.futures, a module of torch 2.13, is not part of minidynamo)\n"
         "ImportError minidynamo cannot import name 'package' from 'minidynamo' "
         "(torch.package, a module of torch 2.13, is not part of minidynamo)\n"
-        "ImportError minidynamo.optim cannot import name 'Muon' from 'minidynamo.optim' "
-        "(torch.optim.Muon, a class of torch 2.13, is not part of minidynamo)\n"
+        "ImportError minidynamo.utils cannot import name 'ThroughputBenchmark' from 'minidynamo.utils' "
+        "(torch.utils.ThroughputBenchmark, a class of torch 2.13, is not part of minidynamo)\n"
         "ModuleNotFoundError torch.nn.functionall No module named 'torch.nn.functionall' "
         "(torch 2.13 has no torch.nn.functionall either; nearest: torch.nn.functional)\n"
     )

@@ -24,6 +24,30 @@
 namespace md {
 namespace {
 
+bool is_inference_switch(const Node& n) { return n.kind == NodeKind::State && n.target == "_C._switch_inference"; }
+
+// What is made in inference mode nothing writes to outside of it: a graph that does is run op by op, which raises.
+class InferenceWrites {
+ public:
+  explicit InferenceWrites(const Graph& traced)
+      : switched_(std::ranges::any_of(traced.nodes, [](const auto& n) { return is_inference_switch(*n); })) {}
+
+  void look_at(const Node& n) {
+    if (!switched_) return;
+    if (is_inference_switch(n)) on_ = n.args.at(0).get<bool>();
+    const bool given = n.kind == NodeKind::Placeholder || n.kind == NodeKind::GetAttr;
+    for (const TensorType& t : n.types) made_.try_emplace(t.storage, !given && on_);
+    if (on_ || !(is_inplace(n) || is_setitem(n))) return;
+    if (made_[type_of(n.args.at(0)).storage])
+      throw NotFunctional("functionalize: " + n.name + " writes to an inference tensor");
+  }
+
+ private:
+  const bool switched_;
+  bool on_ = thread_modes.inference;
+  std::unordered_map<int, bool> made_;  // by storage
+};
+
 class Functionalizer final : public OpCaller {
  public:
   explicit Functionalizer(const Graph& traced, GradientNotes* notes = nullptr)
@@ -34,7 +58,7 @@ class Functionalizer final : public OpCaller {
       fetch_ahead(traced_.nodes, k);
       const Node& n = *traced_.nodes[k];
       out_.set_origin(n);
-      if (switches_inference_) note_inference(n);
+      inference_.look_at(n);
       step(n);
     }
     return out_.finish();
@@ -57,19 +81,6 @@ class Functionalizer final : public OpCaller {
   }
 
  private:
-  // What is made in inference mode nothing writes to outside of it: a graph that does is run op by op, which raises.
-  void note_inference(const Node& n) {
-    if (is_inference_switch(n)) inference_ = n.args.at(0).get<bool>();
-    const bool given = n.kind == NodeKind::Placeholder || n.kind == NodeKind::GetAttr;
-    for (const TensorType& t : n.types) made_in_inference_.try_emplace(t.storage, !given && inference_);
-    if (inference_ || !(is_inplace(n) || is_setitem(n))) return;
-    if (made_in_inference_[type_of(n.args.at(0)).storage])
-      throw NotFunctional("functionalize: " + n.name + " writes to an inference tensor");
-  }
-  static bool is_inference_switch(const Node& n) {
-    return n.kind == NodeKind::State && n.target == "_C._switch_inference";
-  }
-
   void step(const Node& n) {
     expect_on_cpu(n);
     switch (n.kind) {
@@ -315,10 +326,7 @@ class Functionalizer final : public OpCaller {
   }
 
   const Graph& traced_;
-  const bool switches_inference_ =
-      std::ranges::any_of(traced_.nodes, [](const auto& n) { return is_inference_switch(*n); });
-  bool inference_ = thread_modes.inference;
-  std::unordered_map<int, bool> made_in_inference_;  // by storage
+  InferenceWrites inference_{traced_};
   FunctionalWriter out_;
   StorageValues values_;
   GradientNotes* notes_;

@@ -67,7 +67,7 @@ def _by_parts(func, args, kwargs, tensors, wanted, grads):
     _here.opening += 1
     try:
         _C._set_grad_enabled(True)
-        with modes.none_active():
+        with modes.for_graphs_only():
             tensors = [
                 t.view(t.shape) if is_wanted else t for t, is_wanted in zip(tensors, wanted)
             ]  # one may come twice

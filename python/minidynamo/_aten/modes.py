@@ -56,6 +56,12 @@ def none_active():
         _C._set_dispatch_modes(len(before))
 
 
+def for_graphs_only():
+    """Within the block modes see nothing, unless one writes a graph, which has to know where each tensor comes from."""
+    writes = any(getattr(mode, "writes_graph", False) for mode in _here.stack)
+    return contextlib.nullcontext() if writes else none_active()
+
+
 def refuse_to_compile():
     """RuntimeError if a mode of the program's is active, under which compiled functions run as plain Python."""
     for mode in _here.stack:

@@ -3,6 +3,7 @@
 from .. import _C
 from .._absent import absent_names as _absent_names
 from .._aten import modes
+from .._dynamo.eval_frame import is_compiling
 
 
 class _ParameterType(type(_C.Tensor)):
@@ -30,7 +31,7 @@ class Parameter(_C.Tensor, metaclass=_ParameterType):
                 )
             made._is_param = True
             return made
-        if modes.stack():  # are not shown how a parameter is made
+        if not is_compiling() and modes.stack():  # are not shown how a parameter is made; no trace is made under them
             with modes.none_active():
                 return data.detach().as_subclass(cls).requires_grad_(requires_grad)
         data = data.detach()

@@ -41,6 +41,8 @@ def _memory(tensor):
 class ProxyTorchDispatchMode(TorchDispatchMode):
     """While active, each operator becomes a node of `graph`."""
 
+    writes_graph = True  # what it is not shown is a constant of the graph
+
     def __init__(self, graph, decomposition_table=None):
         super().__init__()
         self.graph, self.constants = graph, _Constants()
