@@ -23,8 +23,13 @@ void step_real_one(Tracer& t, FunctionIterator& self) {
 }
 
 ValueRef next_of_tuple(Tracer& t, FunctionIterator& self) {
-  if (self.count >= static_cast<std::int64_t>(self.inner.size())) return {};
+  const auto size = static_cast<std::int64_t>(self.inner.size());
+  if (self.count > size) return {};
   step_real_one(t, self);
+  if (self.count == size) {  // that step lets go of the tuple
+    ++self.count;
+    return {};
+  }
   return self.inner[static_cast<std::size_t>(self.count++)];
 }
 

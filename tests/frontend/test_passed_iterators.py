@@ -71,6 +71,10 @@ def broken(x, it):
     return x + float(next(it))
 
 
+def ended(x, it):
+    return x + 1, list(it)
+
+
 def left(it):
     return list(itertools.islice(it, 3))
 
@@ -96,6 +100,16 @@ def test_over_a_break(made):
         it = MADE[made]()
         results.append((str(f(torch.ones(2), it)), left(it)))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("made", [name for name in MADE if "count" not in name])
+def test_one_that_came_to_its_end_says_so(made):
+    states = []
+    for f in (ended, torch.compile(ended, backend="eager", fullgraph=True)):
+        it = MADE[made]()
+        f(torch.ones(2), it)
+        states.append((it.__reduce__(), f(torch.ones(2), it)[1]))
+    assert str(states[0]) == str(states[1])
 
 
 def test_the_iterator_itself_comes_back():

@@ -55,7 +55,7 @@ class Setting:
                 "use flags() as a context manager"
             )
         self.check(value, self.name)
-        object.__setattr__(holder, self.key, value)  # the holder's own __setattr__ is about settings
+        setattr(holder, self.key, value)
 
 
 def is_bool(value, name):

@@ -50,7 +50,7 @@ class cuBLASModule:
         raise AttributeError(f"torch.backends.cuda.matmul has no setting {name!r}")
 
     def __setattr__(self, name, value):
-        if not hasattr(type(self), name):
+        if not hasattr(type(self), name) and not name.startswith("_setting_"):  # where those keep their values
             raise AttributeError(f"torch.backends.cuda.matmul has no setting {name!r}")
         super().__setattr__(name, value)
 
