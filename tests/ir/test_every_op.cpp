@@ -66,6 +66,7 @@ std::vector<Arg> complex_args(const Op& o, DType t) {
   switch (o.id) {
     case id::ViewAsReal:
     case id::ImagPart:
+    case id::ConjView:
       return {small(DType::Complex64, {2})};
     case id::FourierPairs:
       return {small(t, {2, 2}), 0, false, 1.0};
