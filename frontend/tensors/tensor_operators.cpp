@@ -112,7 +112,11 @@ PyRef ask_about(int which, PyObject* a, PyObject* b) {
 // Where all that were asked refuse with TypeError, it is the other operand's turn, as after any operator.
 PyObject* unless_refused(PyObject* a, PyObject* b, PyObject* result) {
   if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
-  if (!overrides_torch_function(a) && !overrides_torch_function(b)) return result;
+  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &error, &traceback);
+  const bool asked = overrides_torch_function(a) || overrides_torch_function(b);  // a look at a class, which may fail
+  PyErr_Restore(type, error, traceback);
+  if (!asked) return nullptr;
   PyErr_Clear();
   Py_RETURN_NOTIMPLEMENTED;
 }
