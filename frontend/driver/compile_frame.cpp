@@ -22,6 +22,7 @@
 #include "frontend/report/events.h"
 #include "frontend/report/source_lines.h"
 #include "frontend/tensors/ambient_modes.h"
+#include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/frame_places.h"
