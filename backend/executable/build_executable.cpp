@@ -1,6 +1,8 @@
 // From a functional graph to launches over slots: groups are fused, views placed, writes stored where they belong.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "backend/executable/executable.h"
@@ -11,6 +13,23 @@
 
 namespace md {
 namespace {
+
+// "fused_mul_add": the ops of a group, each once, in their order.
+std::string nest_name(const FusionGroup& group) {
+  constexpr std::size_t kMost = 6;
+  std::vector<std::string> names;
+  for (const FusionGroup::Member& m : group.members) {
+    if (m.node->kind != NodeKind::Op) continue;
+    const std::string& name = op(m.node->op).public_name;
+    if (std::ranges::find(names, name) != names.end()) continue;
+    if (names.size() == kMost) {
+      names.emplace_back("more");
+      break;
+    }
+    names.push_back(name);
+  }
+  return fmt::format("fused_{}", fmt::join(names, "_"));
+}
 
 class ExecutableBuilder {
  public:
@@ -89,7 +108,7 @@ class ExecutableBuilder {
             add_call(*l.call);
           } else {
             writes.store_into_writes(l, group);
-            add_nest(l, commits);
+            add_nest(l, nest_name(group), commits);
           }
         }
         return;
@@ -98,8 +117,8 @@ class ExecutableBuilder {
   }
 
   // `commits`: it stores into inputs, hence after everything that can fail.
-  void add_nest(const LoweredGroup& l, bool commits) {
-    Launch s{.nest = compile_nest(l.nest, target_)};
+  void add_nest(const LoweredGroup& l, std::string name, bool commits) {
+    Launch s{.name = std::move(name), .nest = compile_nest(l.nest, target_)};
     s.part = l.part;
     const std::size_t loads = l.nest.accesses.size();
     std::size_t scratch = 0;
@@ -129,7 +148,7 @@ class ExecutableBuilder {
     if (o.kind() == OpKind::Composite)
       throw InternalError(n.name + ": this backend does not run " + std::string(o.name()));
     executable_.draws_random |= o.kind() == OpKind::Random;
-    Launch s{.op = n.op, .args = n.args};
+    Launch s{.name = "aten::" + o.public_name, .op = n.op, .args = n.args};
     for_each_input(n, [&](const Node* in) { places_.use(places_.of(in)); });
     if (n.types.empty()) throw InternalError(n.name + " has no tensor result");
     for (const TensorType& t : n.types) {
@@ -143,7 +162,7 @@ class ExecutableBuilder {
 
   // Code outside may keep what it is given, and brings its results itself.
   void add_call_out(const Node& n) {
-    Launch s{.args = n.args, .callee = n.callee};
+    Launch s{.name = n.target, .args = n.args, .callee = n.callee};
     executable_.draws_random |= n.callee != nullptr;  // it may
     if (!n.regions.empty()) s.region_kind = region_kind(n.target);
     for (const auto& region : n.regions) {

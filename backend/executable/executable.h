@@ -42,6 +42,7 @@ struct Place {
 struct Executable;
 
 struct Launch {
+  std::string name;  // in profiles: the ops of the nest, or what is called
   // A loop nest ...
   CompiledNest nest;
   std::vector<Place> buffers;

@@ -12,6 +12,7 @@
 #include "ir/graph/dynamic.h"
 #include "ir/run/eager.h"
 #include "ir/run/long_work.h"
+#include "ir/run/observed_parts.h"
 #include "ir/sizes/shape_env.h"
 #include "ir/tensor/generator.h"
 
@@ -93,6 +94,7 @@ bool calls_out(const Graph& g) {
 }
 
 std::unique_ptr<Kernel> compile_llvm(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint) {
+  const Observed observed(PartKind::MachineCode, [&] { return functional->name; });
   try {
     return std::make_unique<LlvmKernel>(std::move(functional), checkpoint);
   } catch (const OpError& e) {

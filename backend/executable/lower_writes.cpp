@@ -162,7 +162,7 @@ Launch WriteLowering::copy_launch(const Place& from, const Place& to) const {
   v.access = 0;
   const int value = nest.add(std::move(v));
   nest.stores.push_back({value, nest.access(1, to.type.dtype, to.type.strides)});
-  return {.nest = compile_nest(nest, target_), .buffers = {from, to}};
+  return {.name = "copy", .nest = compile_nest(nest, target_), .buffers = {from, to}};
 }
 
 }  // namespace md

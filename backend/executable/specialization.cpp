@@ -13,6 +13,7 @@
 #include "ir/reference/engine.h"
 #include "ir/run/eager.h"
 #include "ir/run/long_work.h"
+#include "ir/run/observed_parts.h"
 #include "ir/run/run_callee.h"
 #include "ir/run/run_regions.h"
 #include "ir/tensor/extent.h"
@@ -126,6 +127,7 @@ SizedTensor Specialization::sized(const Place& p) const {
 
 Specialization::SizedLaunch Specialization::sized(const Launch& s) const {
   SizedLaunch p;
+  p.name = &s.name;
   p.function = s.nest.function;
   p.can_fail = s.can_fail;
   p.op = s.op;
@@ -375,6 +377,7 @@ std::int64_t Specialization::execute_parts(const SizedLaunch& s, const SmallVect
 }
 
 void Specialization::execute(const SizedLaunch& s, Frame& f) const {
+  const Observed observed(PartKind::Kernel, [&] { return *s.name; });
   if (s.callee || !s.regions.empty()) return call_out(s, f);
   if (!s.function) return execute_call(s, f);
   if (s.empty) return;
@@ -404,6 +407,7 @@ TensorRef Specialization::run_quick(std::span<TensorImpl* const> inputs) const {
   const SizedLaunch& s = launches_[0];
   const SizedTensor& t = outputs_[0].tensor;
   const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
+  const Observed observed(PartKind::Kernel, [&] { return *s.name; });
   Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes));
   void* buffers[kMostQuick];
   void** next = buffers;

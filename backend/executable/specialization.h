@@ -38,6 +38,7 @@ class Specialization {
   };
   enum class Split : std::uint8_t { None, Rows, Columns, Parts };
   struct SizedLaunch {
+    const std::string* name = nullptr;
     NestFunction function = nullptr;  // null: a call
     std::vector<Buffer> buffers;
     std::vector<std::int64_t> params;

@@ -267,7 +267,7 @@ struct Compilation {
       }
       if (is_row(b, GB0170)) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
       const SymbolicFrame& root = *t.stack.frames.front();
-      speculation.breaks[t.stack.ordinal] = {root.current, text_of(message.get()), without_columns(frames)};
+      speculation.breaks[t.stack.ordinal] = {root.current, text_of(message.get()), without_columns(frames), b.code};
       if (config.trace_more) carried.take(t.recorder.guards, std::move(t.recorder.sources));
       if (logs.info) {
         const UserFrame& at = frames.back().frame;
@@ -328,13 +328,13 @@ struct Compilation {
   bool leave_before(Tracer& t, const GraphBreak& b, const PlacedFrames& frames) {
     if (!config.trace_more || b.looks_at_frame || (t.finishing && ++unfinished > kMostUnfinished)) return false;
     const auto body = decoded_body(request.code);
-    const FrameStack::RootPlace place = place_to_leave(t, *body);
-    if (place.instruction < 0) return false;
+    const FrameStack::RootPlace at = place_to_leave(t, *body);
+    if (at.instruction < 0) return false;
     PyRef message = break_parts_call("log_break", b, frames);
     report("count", {py_str("graph_break"), message});
     report("on_break", {message, frames_list(frames)});
     count_break(request.code, b);
-    speculation.breaks[place.ordinal] = {place.instruction, text_of(message.get()), without_columns(frames), true};
+    speculation.breaks[at.ordinal] = {at.instruction, text_of(message.get()), without_columns(frames), b.code, true};
     if (!t.finishing) carried.take(t.recorder.guards, std::move(t.recorder.sources));
     return true;
   }

@@ -249,6 +249,13 @@ struct Finisher {
              {py_str(at->second.reason), frames_list(at->second.frames), PyRef::borrow(Py_True)});
   }
 
+  static std::string place_of(const SpeculationLog::Entry& stop) {
+    const std::string code = stop.code < 0 ? "graph break" : fmt::format("GB{:04}", stop.code);
+    if (stop.frames.empty()) return code;
+    const UserFrame& at = stop.frames.back();
+    return fmt::format("{} at {}:{}", code, at.file, at.line);
+  }
+
   EntryRef run() {
     EntryPlan& plan = compiled->plan;
     PlanBuilder b(t, plan);
@@ -264,6 +271,7 @@ struct Finisher {
       later_numbers = plan_break(b, at);
     else
       plan.result = b.rebuild(end.returned);
+    if (broke && stop != log.breaks.end()) plan.broken->place = place_of(stop->second);
     b.replay(t.effects);
     if (t.grad_enabled != t.initial_grad_enabled) {
       PlanStep s{StepOp::SetGradEnabled};

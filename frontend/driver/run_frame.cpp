@@ -1,6 +1,8 @@
 // The loop of a frame's run: find or compile an entry, run its plan, execute the breaking instruction, go on.
 #include "frontend/driver/run_frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -17,6 +19,7 @@
 #include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
+#include "ir/run/observed_parts.h"
 
 namespace md {
 
@@ -209,10 +212,16 @@ bool is_programs_own() {
   return own;
 }
 
+// As torch's profiles call it.
+std::string region_name(const Entry& e) { return fmt::format("Torch-Compiled Region: {}/{}", e.frame_id, e.entry_id); }
+
+const EntryPlan& plan_of(const Entry& e) { return static_cast<const CompiledPlan*>(e.compiled.get())->plan; }
+
 // False: nothing has been done, and the frame is to run as plain Python, which raises what failed at the user's line.
-bool run_entry(const EntryPlan& plan, const FrameRequest& r, PyObject* const* found, PlanRun& run) {
+bool run_entry(const Entry& entry, const FrameRequest& r, PyObject* const* found, PlanRun& run) {
+  const Observed observed(PartKind::Region, [&] { return region_name(entry); });
   try {
-    run_plan(plan, r.args, found, run);
+    run_plan(plan_of(entry), r.args, found, run);
     return true;
   } catch (const PythonError&) {
     // Raised by code the graph calls, before anything was done: plain Python raises it at the user's line.
@@ -296,6 +305,7 @@ const BreakPoint::Part* step_over(const BreakPoint& point, PyObject* globals, st
                                   std::vector<PyRef>& args) {
   PyRef out;
   {
+    const Observed observed(PartKind::Break, [&] { return point.place; });
     std::vector<PyRef> given = pick(point.breaking, held, nullptr);
     drop_all_but(point, held);
     PyRef function = checked(PyFunction_New(point.breaking.code.get(), globals));
@@ -349,7 +359,7 @@ Variables lasting_arguments(const BreakPoint& point, const FrameRequest& r) {
 RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first, Variables lasting, PyRef& result) {
   for (;;) {
     ResumeArgs args;
-    const BreakPoint& point = *static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken;
+    const BreakPoint& point = *plan_of(*entry).broken;
     const BreakPoint::Part* next =
         (point.breaking.code ? step_over : go_on)(point, first.args.globals, run.held, args.values);
     if (!next) {
@@ -371,8 +381,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
     if (!hit && !watched) following = compiled_now(request);
     run = PlanRun();
     if (following) {
-      const EntryPlan& plan = static_cast<CompiledPlan*>(following->compiled.get())->plan;
-      if (!run_entry(plan, request, hit ? found.data() : nullptr, run)) following = EntryRef();
+      if (!run_entry(*following, request, hit ? found.data() : nullptr, run)) following = EntryRef();
     }
     if (!following) {
       PyRef resume = checked(PyFunction_New(next->code.get(), first.args.globals));
@@ -407,11 +416,10 @@ namespace {
 
 RunOutcome run_with(EntryRef entry, PyObject* const* found, const FrameRequest& request, PyRef& result) {
   PlanRun run;
-  const EntryPlan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
-  if (!run_entry(plan, request, found, run)) return RunOutcome::Plain;
+  if (!run_entry(*entry, request, found, run)) return RunOutcome::Plain;
   count_replaced(request.code, !run.returned);
   if (!run.returned) {
-    Variables lasting = lasting_arguments(*plan.broken, request);
+    Variables lasting = lasting_arguments(*plan_of(*entry).broken, request);
     give_up_slots(request);
     return run_from_break(std::move(entry), std::move(run), request, std::move(lasting), result);
   }
@@ -445,15 +453,13 @@ RunOutcome run_found(EntryRef entry, const LoadedValues& found, const FrameReque
   return driven(request.options, [&] { return run_with(std::move(entry), found.data(), request, result); });
 }
 
-bool is_single(const Entry& entry) {
-  return static_cast<const CompiledPlan*>(entry.compiled.get())->plan.single_output;
-}
+bool is_single(const Entry& entry) { return plan_of(entry).single_output; }
 
 PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameArgs& args, bool& repeat) {
   bool committed = false;
   try {
-    const EntryPlan& plan = static_cast<const CompiledPlan*>(entry.compiled.get())->plan;
-    return run_single_output(plan, args, found.data(), committed).release();
+    const Observed observed(PartKind::Region, [&] { return region_name(entry); });
+    return run_single_output(plan_of(entry), args, found.data(), committed).release();
   } catch (...) {
     if (!committed && (!PyErr_Occurred() || is_programs_own())) {
       PyErr_Clear();

@@ -81,6 +81,7 @@ struct BreakPoint {
   Part resume, resume_taken;  // taken: of a conditional jump
   bool conditional = false;   // item 0 of the result says whether the jump was taken
   std::vector<Reg> held;
+  std::string place;         // for profiles: "GB0059 at file.py:12"
   std::vector<int> lasting;  // slots of arguments that no instruction of the code replaces: tracebacks show them
 };
 

@@ -9,7 +9,7 @@
 #include "ir/infer/promotion.h"
 #include "ir/reference/uninitialised.h"
 #include "ir/run/eager.h"
-#include "ir/run/op_observer.h"
+#include "ir/run/observed_parts.h"
 #include "ir/tensor/generator.h"
 
 namespace md {
@@ -229,17 +229,19 @@ constexpr NativeRow kElementQuestions[] = {
 
 // --- Profiles -------------------------------------------------------------------------------------------------------
 
-PyRef observe_ops_function(const PassedArgs& call) {
-  const auto [on] = arguments("_observe_ops", {"on"}, call);
-  observe_ops(checked(PyObject_IsTrue(on)));
+PyRef observe_parts_function(const PassedArgs& call) {
+  const auto [on] = arguments("_observe_parts", {"on"}, call);
+  observe_parts(checked(PyObject_IsTrue(on)));
   return none_ref();
 }
-PyRef take_observed_ops_function(const PassedArgs& call) {
-  no_arguments("_take_observed_ops", call, 0);
+PyRef take_observed_parts_function(const PassedArgs& call) {
+  no_arguments("_take_observed_parts", call, 0);
   PyRef list = checked(PyList_New(0));
-  for (const ObservedOp& o : take_observed_ops()) {
-    PyRef row = checked(Py_BuildValue("(sLLK)", o.name.c_str(), static_cast<long long>(o.start),
-                                      static_cast<long long>(o.end), static_cast<unsigned long long>(o.thread)));
+  constexpr const char* kKinds[] = {"op", "region", "kernel", "break", "machine_code"};
+  for (const ObservedPart& o : take_observed_parts()) {
+    PyRef row = checked(Py_BuildValue("(ssLLK)", kKinds[static_cast<int>(o.kind)], o.name.c_str(),
+                                      static_cast<long long>(o.start), static_cast<long long>(o.end),
+                                      static_cast<unsigned long long>(o.thread)));
     checked(PyList_Append(list.get(), row.get()));
   }
   return list;
@@ -251,8 +253,8 @@ PyRef deterministic_fill_function(const PassedArgs& call) {
 }
 
 constexpr NativeRow kFunctions[] = {
-    {"_observe_ops", observe_ops_function, "Whether the calls of ops are noted for a profile."},
-    {"_take_observed_ops", take_observed_ops_function, "Those noted so far: (name, start, end, thread)."},
+    {"_observe_parts", observe_parts_function, "Whether ops, regions, kernels and breaks are noted for a profile."},
+    {"_take_observed_parts", take_observed_parts_function, "Those noted so far: (kind, name, start, end, thread)."},
     {"_set_deterministic_fill", deterministic_fill_function, "Whether new tensors get values that stand out."},
     {"manual_seed", manual_seed,
      "manual_seed(seed)\n\nStarts the default random stream anew from `seed` and gives its generator.", true},

@@ -67,6 +67,7 @@ struct SpeculationLog {
     int instruction;
     std::string reason;
     std::vector<UserFrame> frames;
+    int code = -1;       // of the break, and the line at which it was met
     bool leave = false;  // what follows runs as plain Python, the instruction included
   };
   std::map<long, Entry> breaks;

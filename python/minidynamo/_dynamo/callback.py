@@ -104,11 +104,20 @@ def on_compile_end(callback):
 
 
 _under_way = {}  # by thread: compilations that have begun
+_observer = None  # of a profile
 _log = logging.getLogger(__name__)
+
+
+def observe(observer):
+    """`observer.begins(thread, compile_id)` and `.ends(thread)` are called for every compilation; None: no more."""
+    global _observer
+    _observer = observer
 
 
 def compilation_begins(thread, compile_id):
     """A frame is about to be traced."""
+    if _observer is not None:
+        _observer.begins(thread, compile_id)
     if not (callback_handler.start_callbacks or callback_handler.end_callbacks):
         return
     args = CallbackArgs(CallbackTrigger.DYNAMO, compile_id)
@@ -121,6 +130,8 @@ def compilation_begins(thread, compile_id):
 
 def compilation_ends(thread):
     """What was made of the frame is there, or nothing was made of it."""
+    if _observer is not None:
+        _observer.ends(thread)
     begun = _under_way.get(thread) if _under_way else None
     if not begun:
         return

@@ -1,8 +1,10 @@
 """torch.autograd.profiler and torch.profiler: how long named parts of a program take.
 
-What stands in a record_function() is measured, each step of a profile, and the operators that run one by one, called
-`aten::add` and the like; compiled graphs are not looked into. No memory or device is watched. In a graph a
-record_function() does nothing.
+What stands in a record_function() is measured, each step of a profile, the operators that run one by one (`aten::add`),
+and what becomes of compiled functions: compilations (`_compile.compile_inner (dynamo_timed)`), machine code being made
+(`codegen: <graph>`), the runs of an entry (`Torch-Compiled Region: 0/0`) and of the kernels of its graph
+(`fused_mul_add`), and the instructions that break graphs (`Graph break: GB0059 at file.py:12`). No memory or device is
+watched. In a graph a record_function() does nothing.
 """
 
 import collections
@@ -14,13 +16,29 @@ import time
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .._dynamo import callback
 from .._dynamo.eval_frame import is_compiling as _is_compiling
 
 __all__ = ["emit_nvtx", "profile", "record_function"]
 
 
-class Part(collections.namedtuple("Part", "name start end depth thread")):
-    """One part of the program that was measured; `start` and `end` in nanoseconds, as perf_counter_ns() gives them."""
+# What native code notes, by kind: how it is called, and its category in a trace.
+_NATIVE = {
+    "op": ("aten::{}", "cpu_op"),
+    "region": ("{}", "compiled_region"),
+    "kernel": ("{}", "kernel"),
+    "break": ("Graph break: {}", "graph_break"),
+    "machine_code": ("codegen: {}", "compile"),
+}
+
+
+class Part(
+    collections.namedtuple("Part", "name start end depth thread category about", defaults=("user_annotation", None))
+):
+    """One part of the program that was measured; `start` and `end` in nanoseconds, as perf_counter_ns() gives them.
+
+    `about`: what a trace tells of it besides, a dictionary or None.
+    """
 
     __slots__ = ()
     count, is_async, input_shapes, stack, device_time, device_time_total = 1, False, (), (), 0, 0
@@ -330,12 +348,13 @@ class profile:  # noqa: N801  torch's name
 
     def _begin(self):
         self._step = None
-        _take_ops()
+        _take_parts()
         if self._enabled and self._action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             if self._is_saved:
                 self._parts, self._is_saved = [], False
             _running.append(self)
-            _C._observe_ops(True)
+            _C._observe_parts(True)
+            callback.observe(_compilations)
             if self._schedule is not None:
                 self._step = record_function(f"ProfilerStep#{self.step_num}")
                 self._step.__enter__()
@@ -346,10 +365,11 @@ class profile:  # noqa: N801  torch's name
             return False
         if self._step is not None:
             self._step.__exit__(None, None, None)
-        _take_ops()
+        _take_parts()
         _running.remove(self)
         if not _running:
-            _C._observe_ops(False)
+            _C._observe_parts(False)
+            callback.observe(None)
         self._parts.sort(key=lambda part: part.end)
         return True
 
@@ -396,8 +416,8 @@ class profile:  # noqa: N801  torch's name
         rows = [
             {
                 "ph": "X", "name": part.name, "pid": os.getpid(), "tid": part.thread,
-                "cat": "cpu_op" if part.name.startswith("aten::") else "user_annotation",
-                "ts": part.start / 1e3, "dur": (part.end - part.start) / 1e3,
+                "cat": part.category, "ts": part.start / 1e3, "dur": (part.end - part.start) / 1e3,
+                "args": part.about or {},
             }
             for part in self._parts
         ]  # fmt: skip
@@ -405,11 +425,36 @@ class profile:  # noqa: N801  torch's name
             json.dump({"schemaVersion": 1, "traceEvents": rows, **self._metadata}, file)
 
 
-def _take_ops():
-    """The ops noted since the last time go to the profiles that record."""
-    taken = _C._take_observed_ops()
+def _take_parts():
+    """What native code noted since the last time goes to the profiles that record."""
+    taken = []
+    for kind, name, start, end, thread in _C._take_observed_parts():
+        shown, category = _NATIVE[kind]
+        taken.append(Part(shown.format(name), start, end, 0, thread, category))
     for each in _running:
-        each._parts.extend([Part(f"aten::{name}", start, end, 0, thread) for name, start, end, thread in taken])
+        each._parts.extend(taken)
+
+
+class _Compilations:
+    """Compilations that are under way, by thread."""
+
+    def __init__(self):
+        self._open = {}
+
+    def begins(self, thread, compile_id):
+        self._open.setdefault(thread, []).append((compile_id, time.perf_counter_ns()))
+
+    def ends(self, thread):
+        if not (begun := self._open.get(thread)):
+            return  # it began before the profile
+        (compile_id, start), end = begun.pop(), time.perf_counter_ns()
+        name = "_compile.compile_inner (dynamo_timed)"
+        part = Part(name, start, end, len(begun), thread, "compile", {"compile_id": compile_id})
+        for each in _running:
+            each._parts.append(part)
+
+
+_compilations = _Compilations()
 
 
 def _own_times(parts):
