@@ -7,6 +7,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
+#include "frontend/driver/call_blocks.h"
 #include "frontend/driver/compiled_function.h"
 #include "frontend/driver/frame_hook.h"
 #include "frontend/driver/run_frame.h"
@@ -118,6 +119,24 @@ PyObject* py_call_unhooked(PyObject*, PyObject* args) {
   return PyObject_Call(function, positional, keywords);
 }
 
+// _begin_block(compiled function or None), _end_block(): see begin_block.
+PyObject* py_begin_block(PyObject*, PyObject* compiled) {
+  return guarded([&] {
+    if (compiled != Py_None && !is_compiled_function(compiled)) {
+      PyErr_SetString(PyExc_TypeError, "a compiled function or None is needed");
+      throw PythonError{};
+    }
+    begin_block(compiled);
+    return Py_NewRef(Py_None);
+  });
+}
+PyObject* py_end_block(PyObject*, PyObject*) {
+  return guarded([&] {
+    end_block();
+    return Py_NewRef(Py_None);
+  });
+}
+
 // _guard_rows(code): [[(name, source, create function, [code])]] of each entry, newest first.
 PyObject* py_guard_rows(PyObject*, PyObject* code) {
   if (!PyCode_Check(code)) {
@@ -204,6 +223,8 @@ PyMethodDef kDriverFunctions[] = {{"_compile", py_compile, METH_VARARGS, nullptr
                                   {"_set_stance", py_set_stance, METH_VARARGS, nullptr},
                                   {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr},
                                   {"_call_unhooked", py_call_unhooked, METH_VARARGS, nullptr},
+                                  {"_begin_block", py_begin_block, METH_O, nullptr},
+                                  {"_end_block", py_end_block, METH_NOARGS, nullptr},
                                   {"_guard_rows", py_guard_rows, METH_O, nullptr},
                                   {"_run_everything", py_run_everything, METH_O, nullptr},
                                   {"_is_asynchronous", py_is_asynchronous, METH_O, nullptr},

@@ -156,7 +156,6 @@ NO_EFFECT = {
     "numpy_default_int": "NumPy's own default dtypes hold",
     "optimize_ddp": "there is no distributed training",
     "prefer_deferred_runtime_asserts_over_guards": "what is assumed of sizes is always a guard",
-    "raise_on_ctx_manager_usage": "it belongs to a debugging aid that is not here",
     "report_guard_failures": "failed guards are reported by TORCH_LOGS=recompiles",
     "rewrite_assert_with_torch_assert": "an assert on a tensor is always part of the graph, or breaks it",
     "run_gc_after_compile": "compiling never starts a garbage collection",

@@ -7,7 +7,7 @@ import warnings
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from . import report
+from . import config, report
 from .callables import Disabling, Options, compile_callable, loaded_module_class, module_makers
 from .callback import callback_handler
 from .exc import InvalidBackend
@@ -178,8 +178,21 @@ def compile(
     return compile_callable(model, Options(function, name, bool(fullgraph), dynamic, extra, own_mode))
 
 
+def forbid_blocks(what):
+    """RuntimeError, unless the settings allow `with torch._dynamo.<what>(...)`."""
+    if config.raise_on_ctx_manager_usage:
+        raise RuntimeError(
+            f"torch._dynamo.{what}(...) is used with a context manager, which config.raise_on_ctx_manager_usage "
+            "forbids: use it as a decorator, or call what it gives with a function."
+        )
+
+
 class OptimizeContext:
-    """What optimize() gives: called with a function or a module, it compiles it."""
+    """What optimize() gives: called with a function or a module, it compiles it.
+
+    As a context manager (RuntimeError while config.raise_on_ctx_manager_usage is True, the default) it compiles the
+    functions that are called in the block, in this thread.
+    """
 
     def __init__(self, **options):
         self._options = options
@@ -188,9 +201,36 @@ class OptimizeContext:
         return compile(fn, **self._options)
 
     def __enter__(self):
-        raise RuntimeError("optimize() is a decorator: call what it gives with a function")
+        compiled = compile(_nothing, **self._options)
+        forbid_blocks("optimize")
+        _C._begin_block(None if compiled is _nothing else compiled)
+        return self
 
     def __exit__(self, *exc):
+        _C._end_block()
+        return False
+
+
+def _nothing():
+    """Stands for the options it is compiled with."""
+
+
+class DisableContext:
+    """What disable() gives without a function: a decorator, and, as OptimizeContext is, a context manager."""
+
+    def __init__(self, recursive, reason):
+        self._recursive, self._reason = recursive, reason
+
+    def __call__(self, fn):
+        return disable(fn, self._recursive, reason=self._reason)
+
+    def __enter__(self):
+        forbid_blocks("disable")
+        _C._begin_block(None)
+        return self
+
+    def __exit__(self, *exc):
+        _C._end_block()
         return False
 
 
@@ -259,7 +299,7 @@ def disable(fn=None, recursive=True, *, reason=None):
     A module gives a module whose calls are not compiled. Called from compiled code it is a graph break.
     """
     if fn is None:
-        return lambda f: disable(f, recursive, reason=reason)
+        return DisableContext(recursive, reason)
     if not callable(fn):
         raise AssertionError(f"A callable function is expected, but {type(fn)} is provided.")
     if isinstance(fn, type):

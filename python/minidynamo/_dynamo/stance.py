@@ -6,7 +6,7 @@ import functools
 
 from .. import _C
 from .._lock import process_lock
-from .eval_frame import resolve_backend
+from .eval_frame import forbid_blocks, resolve_backend
 from .marked_callables import forbid_in_graph
 
 _NUMBERS = {
@@ -90,13 +90,33 @@ class set_stance(contextlib.ContextDecorator):
 forbid_in_graph(set_stance)
 
 
+class RunOnlyContext:
+    """What run() gives without a function: a decorator, and a context manager."""
+
+    def __init__(self):
+        self._before = []
+
+    def __call__(self, fn):
+        return run(fn)
+
+    def __enter__(self):
+        forbid_blocks("run")
+        self._before.append(_set(DynamoStance("eager_on_recompile")))
+        return self
+
+    def __exit__(self, *exc):
+        _set(self._before.pop())
+        return False
+
+
 def run(fn=None):
     """A function that calls `fn` and compiles nothing: calls that no compiled code fits run as plain Python.
 
-    Without `fn` a decorator. AssertionError for what is not callable.
+    Without `fn` a decorator, and a context manager for whoever sets config.raise_on_ctx_manager_usage to False.
+    AssertionError for what is not callable.
     """
     if fn is None:
-        return run
+        return RunOnlyContext()
     if not callable(fn):
         raise AssertionError(f"A callable function is expected, but {type(fn)} is provided.")
 
