@@ -262,7 +262,7 @@ struct Compilation {
           is_row(b, GB0170) && t.stack.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
       if (!again) {
         report("count", {py_str(jumps ? "unimplemented" : "graph_break"), message});
-        report("on_break", {message, frames_list(frames)});
+        break_parts_call("on_resumed", b, frames);
         count_break(request.code, b);
       }
       if (is_row(b, GB0170)) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
@@ -280,8 +280,7 @@ struct Compilation {
     give_up();
     count_break(request.code, b, place_name(verdict));
     PyRef error = break_parts_call("unsupported", b, frames);
-    PyRef message = checked(PyObject_GetAttrString(error.get(), "msg"));
-    report("on_break", {message, frames_list(frames)});
+    break_parts_call("on_skipped", b, frames);
     if (verdict == BreakVerdict::SkipLoop) {
       break_parts_call("log_break", b, frames);
       report("log_skip_in_loop",
@@ -332,7 +331,7 @@ struct Compilation {
     if (at.instruction < 0) return false;
     PyRef message = break_parts_call("log_break", b, frames);
     report("count", {py_str("graph_break"), message});
-    report("on_break", {message, frames_list(frames)});
+    break_parts_call("on_resumed", b, frames);
     count_break(request.code, b);
     speculation.breaks[at.ordinal] = {at.instruction, text_of(message.get()), without_columns(frames), b.code, true};
     if (!t.finishing) carried.take(t.recorder.guards, std::move(t.recorder.sources));

@@ -8,6 +8,7 @@ from math import pi as pi
 
 from . import _C as _C
 from . import _absent as _absent
+from . import _events as _events
 from . import _tensor_methods as _tensor_methods
 from . import autograd as autograd
 from . import fft as fft
@@ -89,3 +90,4 @@ __getattr__ = _absent.absent_names(__name__, _load)
 _tensor_methods.attach()
 _absent.answer_imports()
 _absent.answer_tensors()
+_events.from_environment(__version__)

@@ -2,7 +2,7 @@
 
 import functools
 
-from . import _C
+from . import _C, _events
 from ._absent import absent_names as _absent_names
 from ._dynamo.eval_frame import (
     compile,
@@ -29,11 +29,15 @@ __all__ = [
     "compile",
     "disable",
     "cudagraph_mark_step_begin",
+    "export_telemetry",
     "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
     "list_backends",
+    "on_break",
+    "on_compile",
+    "on_recompile",
     "nested_compile_region",
     "reset",
     "set_default_backend",
@@ -49,6 +53,35 @@ is_dynamo_compiling = is_compiling
 def is_exporting():
     """True while traced, False in plain Python."""
     return False
+
+
+def on_break(observer):
+    """Calls `observer(event)` at each graph break: code, type, context, explanation, hints, stack, outcome.
+
+    Gives a handle: `remove()` ends it, as does the end of `with on_break(...):`. The observer runs in the thread that
+    compiles; what it raises is logged. docs/events.md has the fields of all events.
+    """
+    return _events.subscribe(observer, ["break"])
+
+
+def on_compile(observer):
+    """As on_break(), after each compilation of a function: function, file, line, seconds, entry, compile_id."""
+    return _events.subscribe(observer, ["compile"])
+
+
+def on_recompile(observer):
+    """As on_break(), after a compilation for calls that no code fitted: guard, place, old, new, hint, stack."""
+    return _events.subscribe(observer, ["recompile"])
+
+
+def export_telemetry(tracer_provider=None):
+    """Makes an OpenTelemetry span of each compilation; breaks and recompilations are events of the span that is open.
+
+    Gives a handle as on_break() does. Raises ImportError where opentelemetry-api is not installed.
+    """
+    from ._events.telemetry import export
+
+    return export(tracer_provider)
 
 
 def cudagraph_mark_step_begin():

@@ -4,7 +4,7 @@ import logging
 import re
 import time
 
-from .. import _logging
+from .. import _events, _logging
 from . import config, message, utils
 from .exc import FailOnRecompileLimitHit, RecompileError
 
@@ -63,6 +63,11 @@ def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic)
     `changed`: None, or (guard as text, place, source, guard kind, value before, value now, where a number stands) of
     the newest entry.
     """
+    if _events.is_wanted():
+        _events.emit(
+            "compile", compile_id=f"{frame}/{entry}", function=name, file=file, line=first_line, seconds=seconds,
+            entry=entry,
+        )  # fmt: skip
     reason = None
     if changed is not None:
         text, place, source, kind, old, new, number = changed
@@ -75,6 +80,12 @@ def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic)
     utils._metrics.append(
         utils.CompilationMetrics(f"{frame}/{entry}", name, file, first_line, entry, started, seconds, reason)
     )
+    if reason is not None and _events.is_wanted():
+        _events.emit(
+            "recompile", compile_id=f"{frame}/{entry}", function=name, file=file, line=first_line, guard=reason.guard,
+            guard_kind=reason.kind, place=reason.place, old=reason.old, new=reason.new, hint=reason.hint,
+            stack=_events.stack_rows(reason.stack),
+        )  # fmt: skip
     if reason is not None and _logger().isEnabledFor(logging.DEBUG):
         _logger().debug("%s", compiled_text(name, file, first_line, seconds, reason))
 
@@ -125,6 +136,10 @@ def on_limit(limit, value, name, file, first_line, last_reason, once_key, changi
     `changing`: what most entries fail at, (place, source, guard kind, [value in each], value now, where a number
     stands).
     """
+    if _events.is_wanted():
+        _events.emit(
+            "limit", function=name, file=file, line=first_line, limit=limit, value=value, reason=last_reason
+        )  # fmt: skip
     if not _first_time(once_key):
         return
     _log.warning(

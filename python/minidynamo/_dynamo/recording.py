@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from .. import _C
+from .. import _C, _events
 from . import message
 
 _active = []
@@ -17,6 +17,15 @@ class Record:
         self.break_reasons = []
         self.codes = []
         self.started = time.perf_counter()
+
+    def on_break(self, event):
+        """Of the stream of events."""
+        from .output import GraphCompileReason
+
+        code = -1 if event.code is None else int(event.code[2:])
+        reason = message.break_message(code, event.type, event.context, event.explanation, event.hints)
+        frames = [(row["file"], row["line"], row["function"]) for row in event.stack]
+        self.break_reasons.append(GraphCompileReason(reason, list(message.summaries(frames))))
 
     def backend(self, gm, example_inputs):
         self.graphs.append(gm)
@@ -47,18 +56,10 @@ def recording():
     record = Record()
     _active.append(record)
     try:
-        yield record
+        with _events.subscribe(record.on_break, ["break"]):
+            yield record
     finally:
         _active.remove(record)
-
-
-def on_break(reason, frames):
-    if not _active:
-        return
-    from .output import GraphCompileReason
-
-    for record in _active:
-        record.break_reasons.append(GraphCompileReason(reason, list(message.summaries(frames))))
 
 
 def on_entry(code):
@@ -72,12 +73,12 @@ _places = None  # {(code, file, line, title, explanation, hints): times}, while 
 def collect_places():
     global _places
     _places = {}
+    _events.subscribe(_note_place, ["break"])
 
 
-def note_place(code, type_, explanation, hints, frames):
-    if _places is None or not frames:
-        return
-    key = (message.code_name(code), *message.place(frames), type_, explanation, tuple(hints))
+def _note_place(event):
+    frames = [(row["file"], row["line"], row["function"]) for row in event.stack]
+    key = (event.code, *message.place(frames), event.type, event.explanation, tuple(event.hints))
     with message.lock:
         _places[key] = _places.get(key, 0) + 1
 

@@ -12,7 +12,7 @@ import sys
 import traceback
 import warnings
 
-from .. import _logging
+from .. import _events, _logging
 from . import callback, config, message, recompile_report, recording
 from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
@@ -72,7 +72,6 @@ _CHAINED = "\nThe above exception was the direct cause of the following exceptio
 def unsupported(code, type_, context, explanation, hints, frames, cause=None):
     """The exception of a graph break that is not allowed. Where no frame was traced, what called is its place."""
     frames = frames or callers()[-1:]
-    recording.note_place(code, type_, explanation, hints, frames)
     kind = RecompileLimitExceeded if code == 39 else Unsupported
     error = kind(
         break_message(code, type_, context, explanation, hints),
@@ -175,7 +174,6 @@ def _break_stack(frames):
 
 def log_break(code, type_, context, explanation, hints, frames):
     """Logs a break at DEBUG and returns its message. The stack is printed once for each place."""
-    recording.note_place(code, type_, explanation, hints, frames)
     message = break_message(code, type_, context, explanation, hints)
     log = _logging.get_artifact_logger("graph_breaks")
     if not log.isEnabledFor(logging.DEBUG):
@@ -225,8 +223,14 @@ def _exception_text(error, cause):
     return f"{first}{name}: {error}"
 
 
+def _emit_skip(name, file, first_line, reason):
+    if _events.is_wanted():
+        _events.emit("skip", function=name, file=file, line=first_line, reason=reason)
+
+
 def log_wont_convert(name, file, first_line, error, cause=None):
     """The frame runs as plain Python because of `error`."""
+    _emit_skip(name, file, first_line, getattr(error, "gb_type", None) or str(error).partition("\n")[0])
     level = logging.WARNING if config.suppress_errors else logging.INFO
     if _log.isEnabledFor(level):
         text = _exception_text(error, cause)
@@ -234,6 +238,7 @@ def log_wont_convert(name, file, first_line, error, cause=None):
 
 
 def log_skip_in_loop(frames, name, file, first_line):
+    _emit_skip(name, file, first_line, "there is a graph break in a loop")
     loop = summaries(frames)[-1]
     reason = f"Skipping frame because there is a graph break in a for/while loop\n{loop}"
     _log.info("%s", reason)
@@ -247,6 +252,7 @@ def log_skipping(reason, name, file, first_line):
 
 def log_skip_frame(message, name, file, first_line):
     """`skip_frame()` was traced."""
+    _emit_skip(name, file, first_line, "skip_frame() was called")
     reason = f"Skip frame due to `torch._dynamo.skip_frame()`. Message: {message}"
     _log.info("%s", reason)
     log_skipping(reason, name, file, first_line)
@@ -341,9 +347,27 @@ def _users_level():
 # ---- events of a compilation -------------------------------------------------------------------------------------
 
 
-def on_break(message, frames):
-    """A break was met; explain() collects them."""
-    recording.on_break(message, frames)
+def _emit_break(outcome, code, type_, context, explanation, hints, frames):
+    if _events.is_wanted():
+        _events.emit(
+            "break", code=code_name(code), type=type_, context=context, explanation=explanation, hints=list(hints),
+            stack=_events.stack_rows(frames or callers()[-1:]), outcome=outcome,
+        )  # fmt: skip
+
+
+def on_resumed(*parts):
+    """A graph ended; a new one will go on after the break."""
+    _emit_break("resumed", *parts)
+
+
+def on_skipped(*parts):
+    """Because of a break the function runs as plain Python."""
+    _emit_break("skipped", *parts)
+
+
+def on_raised(*parts):
+    """A break is an exception."""
+    _emit_break("raised", *parts)
 
 
 def on_entry(code):
@@ -353,6 +377,8 @@ def on_entry(code):
 
 def on_compile(backend, calls):
     """A graph goes to a backend."""
+    if _events.is_wanted():
+        _events.emit("graph", backend=backend, calls=calls)
     with lock:
         counters["stats"]["unique_graphs"] += 1
         counters["stats"]["calls_captured"] += calls
@@ -360,6 +386,8 @@ def on_compile(backend, calls):
 
 def warn_internal(name, file, first_line, error):
     """A defect of ours: said once for each place; the program goes on as plain Python."""
+    if _events.is_wanted():
+        _events.emit("internal_error", function=name, file=file, line=first_line, error=str(error))
     if first_time(("internal", file, first_line, str(error))):
         _log.warning(
             "minidynamo failed on %s (%s line %s) and runs it as plain Python. This is a defect of minidynamo, not of "

@@ -72,12 +72,27 @@ def _apply(settings):
             _logging.getLogger(artifact_logger_name(artifact)).setLevel(
                 _logging.DEBUG if artifact in on else _logging.WARNING
             )
-        _enabled_mask = _mask_of(on)
+        _logged[:] = on
+        _enabled_mask = _mask_of([*on, *_wished])
+
+
+_logged, _wished = [], []  # artifacts that are logged; that events are made of
+
+
+def wish(artifacts, on=True):
+    """Texts of these artifacts are made for events as well; until the same call with `on=False`."""
+    global _enabled_mask
+    if unknown := [name for name in artifacts if name not in BITS]:
+        raise ValueError(f"no such artifact: {unknown[0]!r}; there are {', '.join(sorted(BITS))}")
+    with _lock:
+        for name in artifacts:
+            _wished.append(name) if on else _wished.remove(name)
+        _enabled_mask = _mask_of([*_logged, *_wished])
 
 
 def _mask_of(artifacts):
     dynamo = _logging.getLogger("minidynamo._dynamo")
-    mask = sum(BITS[a] for a in artifacts if a in BITS)
+    mask = sum([BITS[a] for a in {*artifacts} if a in BITS])
     if dynamo.isEnabledFor(_logging.INFO):
         mask |= BITS["dynamo_info"]
     if dynamo.isEnabledFor(_logging.DEBUG):

@@ -1,0 +1,110 @@
+"""Events of a run as lines of JSON: a folder, with a file for each process."""
+
+import atexit
+import json
+import os
+import sys
+import time
+
+from . import subscribe
+from .kinds import as_json
+
+
+class EventFile:
+    """Writes every event as a line, at once: what was seen is there when a process is killed.
+
+    A file that cannot be written any more (a full disk) is given up with a word on stderr; the program goes on.
+    """
+
+    def __init__(self, path, version):
+        self._version = version
+        self._open(path)
+        self._subscription = subscribe(self.write, artifacts=_artifacts())
+
+    def _open(self, path):
+        self._path, self._process = path, os.getpid()
+        self._out = open(path, "a", encoding="utf-8")
+        self._counts, self._started = {}, time.perf_counter()
+
+    def _follow_fork(self):
+        """A process that was forked has a file of its own."""
+        try:
+            self._open(_path_in(os.path.dirname(self._path)))
+        except OSError as error:
+            return self._give_up(error)
+        self.begin()
+
+    def write(self, event):
+        """Appends the event's line."""
+        if self._out is not None and os.getpid() != self._process:
+            self._follow_fork()
+        if self._out is None:
+            return
+        self._counts[event.kind] = self._counts.get(event.kind, 0) + 1
+        try:
+            self._out.write(json.dumps(as_json(event), default=str) + "\n")
+            self._out.flush()
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error):
+        out, self._out = self._out, None
+        self._subscription.remove()
+        sys.stderr.write(f"minidynamo: no more events are written to {self._path}: {error.strerror}\n")
+        try:
+            out.close()
+        except OSError:
+            pass
+
+    def begin(self):
+        """The first line."""
+        from . import Event
+
+        about = {"program": list(sys.argv), "python": sys.version.split()[0], "version": self._version}
+        self.write(Event("run", {**about, "pid": self._process}))
+
+    def end(self):
+        """The last line; none from here on."""
+        from . import Event
+
+        if self._out is None or os.getpid() != self._process:
+            return
+        counts = dict(self._counts)
+        self.write(Event("end", {"seconds": time.perf_counter() - self._started, "counts": counts}))
+        self._subscription.remove()
+        if self._out is not None:
+            self._out.close()
+            self._out = None
+
+
+def _path_in(folder):
+    return os.path.join(folder, f"minidynamo_{time.strftime('%Y%m%d_%H%M%S')}_{os.getpid()}.jsonl")
+
+
+def _artifacts():
+    """MINIDYNAMO_TRACE_ARTIFACTS=graph_code,guards: texts that are written as well."""
+    named = os.environ.get("MINIDYNAMO_TRACE_ARTIFACTS", "graph_code")
+    return [name.strip() for name in named.split(",") if name.strip()]
+
+
+def write_to(folder, version):
+    """Begins a file in the folder, which is made if there is none; None, with a word on stderr, if it cannot be."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        file = EventFile(_path_in(folder), version)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        sys.stderr.write(f"minidynamo: no events are written to {folder}: {reason}\n")
+        return None
+    file.begin()
+    atexit.register(file.end)
+    return file
+
+
+def read(path):
+    """The events of a file as dictionaries; a last line that was cut off is left out."""
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            if not line.endswith("\n"):
+                return
+            yield json.loads(line)

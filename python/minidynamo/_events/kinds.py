@@ -1,0 +1,147 @@
+"""What each kind of event holds: a table, from which the JSON schema and docs/events.md are made."""
+
+from . import VERSION
+
+TEXT = {"type": "string"}
+COUNT = {"type": "integer", "minimum": 0}
+NUMBER = {"type": "number"}
+FLAG = {"type": "boolean"}
+TEXTS = {"type": "array", "items": TEXT}
+COUNTS = {"type": "object", "additionalProperties": COUNT}
+STACK = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "file": TEXT, "line": {"type": "integer"}, "function": TEXT,
+            "end_line": COUNT, "column": COUNT, "end_column": COUNT,
+        },
+        "required": ["file", "line", "function"],
+        "additionalProperties": False,
+    },
+}  # fmt: skip
+
+
+def _or_null(type_):
+    return {"anyOf": [type_, {"type": "null"}]}
+
+
+# Of every event.
+COMMON = {
+    "v": ({"const": VERSION}, "the version of the schema"),
+    "kind": (TEXT, "one of the kinds below"),
+    "time": (NUMBER, "seconds since the epoch"),
+    "thread": (COUNT, "the thread that made it, as `threading.get_ident()` gives it"),
+    "compile_id": (TEXT, 'the compilation it belongs to, as logs name it ("0/1"); "" outside of one'),
+}
+
+_FUNCTION = {
+    "function": (TEXT, "the name of the function"),
+    "file": (TEXT, "the file of its source"),
+    "line": (COUNT, "the first line of its source"),
+}
+
+# kind: (what it tells, {field: (type, what it holds)})
+KINDS = {
+    "run": (
+        "A process begins to write events: the first line of each file.",
+        {
+            "program": (TEXTS, "`sys.argv`"),
+            "python": (TEXT, "the version of Python"),
+            "version": (TEXT, "the version of minidynamo"),
+            "pid": (COUNT, "the process"),
+        },
+    ),
+    "compile": (
+        "A function, or what follows a break in it, was compiled.",
+        {**_FUNCTION, "seconds": (NUMBER, "how long that took"), "entry": (COUNT, "how many were compiled before")},
+    ),
+    "recompile": (
+        "Code that was there did not fit a call, and more was compiled; follows its `compile`.",
+        {
+            **_FUNCTION,
+            "guard": (TEXT, "the assumption that failed, as the log of guards shows it"),
+            "guard_kind": (TEXT, "what kind of assumption it is"),
+            "place": (TEXT, "what has changed, as the program spells it"),
+            "old": (TEXT, "its value before"),
+            "new": (TEXT, "its value now"),
+            "hint": (TEXT, "a way out"),
+            "stack": (STACK, "the callers, outermost first"),
+        },
+    ),
+    "graph": (
+        "A graph goes to a backend.",
+        {"backend": (TEXT, "its name"), "calls": (COUNT, "how many operations it has")},
+    ),
+    "break": (
+        "A graph ended at something that cannot be in it.",
+        {
+            "code": (_or_null(TEXT), 'its code, "GB0170"'),
+            "type": (TEXT, "its title"),
+            "context": (TEXT, "what it met"),
+            "explanation": (TEXT, "why"),
+            "hints": (TEXTS, "what to do"),
+            "stack": (STACK, "the traced frames, outermost first"),
+            "outcome": (
+                {"enum": ["resumed", "skipped", "raised"]},
+                "resumed: a new graph goes on after it; skipped: the function runs as plain Python; raised: with "
+                "`fullgraph=True`, an exception",
+            ),
+        },
+    ),
+    "skip": (
+        "A function runs as plain Python.",
+        {**_FUNCTION, "reason": (TEXT, "why")},
+    ),
+    "limit": (
+        "A function was compiled as often as the settings allow, and runs as plain Python where nothing fits.",
+        {
+            **_FUNCTION,
+            "limit": (TEXT, "the setting"),
+            "value": (COUNT, "its value"),
+            "reason": (TEXT, "the assumption that failed last"),
+        },
+    ),
+    "internal_error": (
+        "A defect of minidynamo; the function runs as plain Python.",
+        {**_FUNCTION, "error": (TEXT, "what went wrong")},
+    ),
+    "artifact": (
+        "A text that was asked for: what the log of that name shows.",
+        {"name": (TEXT, "graph_code, guards, bytecode, output_code, ..."), "text": (TEXT, "the text")},
+    ),
+    "end": (
+        "The process ends in an orderly way: the last line of its file.",
+        {"seconds": (NUMBER, "since `run`"), "counts": (COUNTS, "how many events of each kind there were")},
+    ),
+}
+
+
+def schema():
+    """The JSON schema (2020-12) of one line."""
+    common = {name: type_ for name, (type_, _) in COMMON.items()}
+    rows = []
+    for kind, (about, fields) in KINDS.items():
+        properties = {**common, "kind": {"const": kind}, **{name: type_ for name, (type_, _) in fields.items()}}
+        rows.append(
+            {
+                "title": kind,
+                "description": about,
+                "type": "object",
+                "properties": properties,
+                "required": list(properties),
+                "additionalProperties": False,
+            }
+        )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Events of minidynamo, version {VERSION}",
+        "oneOf": rows,
+    }
+
+
+def as_json(event):
+    """An event as the dictionary that a line holds."""
+    fields = dict(vars(event))
+    first = {"v": VERSION, "kind": fields.pop("kind"), "time": fields.pop("time"), "thread": fields.pop("thread")}
+    return {**first, "compile_id": fields.pop("compile_id"), **fields}

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Writes docs/events.md and the JSON schema of events from _events/kinds.py. --check: are they up to date?"""
+
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+
+from minidynamo._events import VERSION, kinds  # noqa: E402
+
+HEAD = f"""\
+# Events
+
+What the compiler does, as one stream (`python/minidynamo/_events`). Three ways to listen:
+
+- **A folder**: with `MINIDYNAMO_TRACE=folder` (or torch's `TORCH_TRACE`) in the environment, each process writes a
+  file of JSON lines there, also those that are forked or started by multiprocessing. A line is written as soon as its
+  event happens, so that what was seen stays when a process is killed. `MINIDYNAMO_TRACE_ARTIFACTS=graph_code,guards`
+  says which texts are written as well (default: `graph_code`; the names are those of `MINIDYNAMO_LOGS`).
+- **An observer**: `minidynamo.compiler.on_break(f)`, `on_compile(f)` and `on_recompile(f)` call `f(event)`, whose
+  attributes are the fields below. They give a handle; `handle.remove()`, or the end of `with on_break(f):`, ends it.
+  An observer runs in the thread that compiles; what it raises is logged once and changes nothing.
+- **OpenTelemetry**: `minidynamo.compiler.export_telemetry()` makes a span of each compilation and adds breaks and
+  recompilations to the span they happen in, where the package `opentelemetry-api` is installed.
+
+`explain()` and `run --report` stand on the same events. While nobody listens, none is made.
+
+Version {VERSION} of the schema, for one line of a file: `python/minidynamo/_events/schema.json` (JSON Schema 2020-12).
+Fields may be added without a new version; a field that changes its meaning, or goes, makes one.
+
+## Of every event
+
+"""
+
+
+def _type_text(type_):
+    if "const" in type_:
+        return f"`{json.dumps(type_['const'])}`"
+    if "enum" in type_:
+        return ", ".join(f"`{json.dumps(value)}`" for value in type_["enum"])
+    if "anyOf" in type_:
+        return " or ".join(_type_text(each) for each in type_["anyOf"])
+    if type_ is kinds.STACK:
+        return "frames"
+    if type_["type"] == "array":
+        return f"list of {_type_text(type_['items'])}s"
+    if type_["type"] == "object":
+        return f"object of {_type_text(type_['additionalProperties'])}s"
+    return type_["type"]
+
+
+def _table(fields):
+    rows = [f"| `{name}` | {_type_text(type_)} | {about} |" for name, (type_, about) in fields.items()]
+    return "\n".join(["| field | type | what it holds |", "|---|---|---|", *rows, ""])
+
+
+def page():
+    """The text of docs/events.md."""
+    parts = [HEAD + _table(kinds.COMMON)]
+    parts.append(
+        "Frames are objects with `file`, `line` and `function`, and where it is known which part of the line was\n"
+        "executed `end_line`, `column` and `end_column` (in bytes of UTF-8, from 0).\n"
+    )
+    for kind, (about, fields) in kinds.KINDS.items():
+        parts.append(f"## `{kind}`\n\n{about}\n\n{_table(fields)}")
+    return "\n".join(parts)
+
+
+def main():
+    wanted = {
+        ROOT / "docs/events.md": page(),
+        ROOT / "python/minidynamo/_events/schema.json": json.dumps(kinds.schema(), indent=1) + "\n",
+    }
+    if sys.argv[1:] == ["--check"]:
+        old = [str(path) for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+        return f"not up to date: {', '.join(old)}: run .venv/bin/python tools/events_page.py" if old else 0
+    for path, text in wanted.items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
