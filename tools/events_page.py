@@ -8,7 +8,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
-from minidynamo._events import VERSION, kinds  # noqa: E402
+from minidynamo._events import kinds  # noqa: E402
+from minidynamo._events.stream import VERSION  # noqa: E402
 
 HEAD = f"""\
 # Events

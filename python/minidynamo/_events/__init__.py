@@ -1,109 +1,14 @@
 """One stream of what the compiler does, for logs that programs read, `check`, `report` and observers of a program.
 
-Who makes an event asks `is_wanted()` first: nothing is made while nobody listens. What each kind of event holds is
-written in kinds.py, from which docs/events.md and the JSON schema follow.
+What each kind of event holds is written in kinds.py, from which docs/events.md and the JSON schema follow.
 """
 
-import _thread
 import os
-import time
 
-from .._lock import process_lock
-from .._logging import wish
-from .._logging.output import current
-
-VERSION = 1  # of the schema: raised when a field changes its meaning or goes
-
-_listeners = ()  # replaced as a whole: whoever is calling them goes on with those it has
-_lock = process_lock()
-
-
-class Event:
-    """One event: `kind`, `time` (seconds since the epoch), `thread`, `compile_id` ("0/1", "" outside of a compilation)
-    and the fields of its kind."""
-
-    def __init__(self, kind, fields):
-        self.__dict__.update(fields)
-        self.kind, self.time, self.thread = kind, time.time(), _thread.get_ident()
-        self.__dict__.setdefault("compile_id", current.compile_id)
-
-    def __repr__(self):
-        return f"Event({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
-
-
-class Subscription:
-    """Somebody who listens; `remove()`, or the end of a `with` block, ends that."""
-
-    def __init__(self, listener, artifacts=()):
-        self._listener, self._artifacts = listener, tuple(artifacts)
-        wish(self._artifacts)
-        _change(lambda known: (*known, listener))
-
-    def remove(self):
-        """No events from now on. It may be called again."""
-        listener, self._listener = self._listener, None
-        if listener is not None:
-            _change(lambda known: tuple([each for each in known if each is not listener]))
-            wish(self._artifacts, on=False)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.remove()
-
-
-def _change(how):
-    global _listeners
-    with _lock:
-        _listeners = how(_listeners)
-
-
-def is_wanted():
-    """Whether somebody listens."""
-    return bool(_listeners)
-
-
-def subscribe(listener, kinds=None, artifacts=()):
-    """Calls `listener(event)` for each event from now on, of `kinds` (names) only if they are given.
-
-    It is called by the thread that compiles, which waits for it. What it raises is logged once, and it stays.
-    `artifacts`: names of logs (graph_code, guards, bytecode, ...) whose texts are to be events, too; ValueError for
-    others.
-    """
-    wanted = None if kinds is None else frozenset(kinds)
-
-    def guarded(event):
-        if wanted is not None and event.kind not in wanted:
-            return
-        try:
-            listener(event)
-        except Exception:
-            _log_failure(listener)
-
-    return Subscription(guarded, artifacts)
-
-
-def emit(kind, **fields):
-    """Hands an event to everybody who listens."""
-    listeners = _listeners
-    if not listeners:
-        return
-    event = Event(kind, fields)
-    for each in listeners:
-        each(event)
-
-
-_failed = set()
-
-
-def _log_failure(listener):
-    import logging
-
-    name = getattr(listener, "__qualname__", repr(listener))
-    if name not in _failed:
-        _failed.add(name)
-        logging.getLogger("minidynamo._dynamo").exception("An observer of the compiler, %s, failed", name)
+from .stream import emit as emit
+from .stream import is_wanted as is_wanted
+from .stream import stack_rows as stack_rows
+from .stream import subscribe as subscribe
 
 
 def from_environment(version):
@@ -116,14 +21,3 @@ def from_environment(version):
         from .folder import write_to
 
         write_to(folder, version)
-
-
-def stack_rows(frames):
-    """Frames as events hold them: [(file, line, function, columns), ...] -> [{"file": ..., ...}, ...]."""
-    rows = []
-    for file, line, function, *columns in frames:
-        row = {"file": file, "line": line, "function": function}
-        if columns and columns[0] is not None and min(columns[0]) >= 0:
-            row["end_line"], row["column"], row["end_column"] = columns[0]
-        rows.append(row)
-    return rows

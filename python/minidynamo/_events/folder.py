@@ -6,8 +6,8 @@ import os
 import sys
 import time
 
-from . import subscribe
 from .kinds import as_json
+from .stream import Event, subscribe
 
 
 class EventFile:
@@ -58,15 +58,11 @@ class EventFile:
 
     def begin(self):
         """The first line."""
-        from . import Event
-
         about = {"program": list(sys.argv), "python": sys.version.split()[0], "version": self._version}
         self.write(Event("run", {**about, "pid": self._process}))
 
     def end(self):
         """The last line; none from here on."""
-        from . import Event
-
         if self._out is None or os.getpid() != self._process:
             return
         counts = dict(self._counts)

@@ -1,6 +1,6 @@
 """What each kind of event holds: a table, from which the JSON schema and docs/events.md are made."""
 
-from . import VERSION
+from .stream import VERSION
 
 TEXT = {"type": "string"}
 COUNT = {"type": "integer", "minimum": 0}

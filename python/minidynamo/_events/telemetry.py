@@ -1,7 +1,7 @@
 """Events as OpenTelemetry knows them, for programs that have opentelemetry-api."""
 
-from . import subscribe
 from .kinds import as_json
+from .stream import subscribe
 
 _NANO = 1_000_000_000
 _NAMES = {"compile": "minidynamo.compile", "break": "minidynamo.graph_break", "recompile": "minidynamo.recompile"}
