@@ -132,7 +132,7 @@ ValueRef joined_text(const std::vector<ValueRef>& pieces) {
   std::string format;
   std::vector<ValueRef> parts;
   std::vector<PyRef> fields;
-  bool waits = true;
+  bool waits = true, are_texts = true;
   for (const ValueRef& v : pieces) {
     if (auto* text = waiting_text(v)) {
       const auto is_taken = [&](const PyRef& name) {
@@ -147,9 +147,11 @@ ValueRef joined_text(const std::vector<ValueRef>& pieces) {
       continue;
     }
     PyRef c = v->as_constant();
-    if (!c || !PyUnicode_Check(c.get())) return {};
+    are_texts = are_texts && c && PyUnicode_Check(c.get());  // fields that clash are told first
+    if (!are_texts) continue;
     for (const char x : text_of(c.get())) format += x == '{' || x == '}' ? std::string(2, x) : std::string(1, x);
   }
+  if (!are_texts) return {};
   return make_text(format, std::move(parts), waits);
 }
 

@@ -65,8 +65,9 @@ OPCODE(POP_EXCEPT) {
 
 OPCODE(CHECK_EXC_MATCH) {
   ValueRef wanted = f.pop();
-  ValueRef e = f.top();
-  if (!e->python_type() || e->kind != ValueKind::Exception) graph_break<GB0028>(e->print());
+  ValueRef e = t.realize(f.top());
+  auto* const any = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+  if (!e->python_type() || !PyType_IsSubtype(e->python_type(), any)) graph_break<GB0028>(e->print());
   f.push(t.boolean(is_caught(t, wanted, e->python_type())));
 }
 

@@ -19,8 +19,12 @@ MODULES = [
     "conditions_from_daily_work",
     "conditions_from_odd_places",
     "conditions_from_called_twice",
+    "conditions_met_two_deep",
     "conditions_of_contents_and_c_methods",
     "conditions_of_drawn_numbers",
+    "conditions_of_edited_code",
+    "conditions_of_further_kinds",
+    "conditions_of_managers",
     "conditions_of_rare_codes",
     "conditions_other_ways",
 ]
