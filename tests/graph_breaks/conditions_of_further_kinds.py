@@ -198,6 +198,26 @@ def padded_argument(compile):
     return compile(lambda x, rows: x + rows.shape[0])(one(), padded())
 
 
+# --- GB0071: functions with a __self__ of their own
+
+
+def of_its_own(x):
+    return x * 2
+
+
+of_its_own.__self__ = "a"
+
+
+@case("GB0071")
+def own_self_two_deep(compile):
+    return compile(lambda x: Caller(of_its_own).call(x))(one())
+
+
+@case("GB0071")
+def own_self_mapped(compile):
+    return compile(lambda x: list(map(of_its_own, [x])))(one())
+
+
 # --- GB0084: names of deletions that are no constants
 
 

@@ -79,13 +79,19 @@ def programs():
     return found, neighbours
 
 
+def is_a_function(frame):
+    """Of the program's: neither the library's own nor a comprehension, which has no frame in CPython 3.12."""
+    file, _, name, *_ = frame
+    return not file.startswith(PACKAGE) and name not in ("<listcomp>", "<dictcomp>", "<setcomp>")
+
+
 @contextlib.contextmanager
 def noted():
     """(code, traced frames) of every break that is told of."""
     breaks, before = [], recording.note_place
 
     def note(code, type_, explanation, hints, frames):
-        breaks.append((code_name(code), [frame for frame in frames if not frame[0].startswith(PACKAGE)]))
+        breaks.append((code_name(code), list(filter(is_a_function, frames))))
 
     recording.note_place = note
     try:
