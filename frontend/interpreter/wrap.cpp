@@ -94,19 +94,10 @@ ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {
   return wrap_dict_items(t, o, s);
 }
 
-// The factory is read where the C struct has it.
 ValueRef wrap_defaultdict(Tracer& t, PyObject* o, SourceRef s) {
-  PyRef name = checked(PyUnicode_InternFromString("default_factory"));
-  const Attr factory = find_attr(o, name.get());
-  if (factory.where != AttrWhere::Slot || !factory.value) return {};
   ValueRef v = wrap_dict(t, o, s);
-  ValueRef made = t.wrap(factory.value.get(), t.recorder.sources.child(s, SourceKind::Attr, name.get()));
-  if (!is_true_constant(made, Py_None)) static_cast<DictValue&>(*v).default_factory = made;
+  read_factory(t, static_cast<DictValue&>(*v), o, s);
   return v;
-}
-
-bool is_defaultdict(PyTypeObject* type) {
-  return std::string_view(type->tp_name) == "collections.defaultdict" && is_c_type(type);
 }
 
 ValueRef wrap_slice(Tracer& t, PyObject* o, SourceRef s) {

@@ -170,7 +170,8 @@ ValueRef objects(Formatting& f) {
     return f.done(checked_text(f.t, f.t.call(m, {}),
                                f.is_repr() ? "__repr__ returned non-string" : "__str__ returned non-string"));
   if (!o->payload) return {};
-  if (o->payload->kind == ValueKind::Set || o->payload->python_type() == &PyODict_Type)
+  if (o->payload->kind == ValueKind::Set ||
+      (o->payload->kind == ValueKind::Dict && o->payload->python_type() != &PyDict_Type))
     unmodelled(o->print(), "text of an instance of a subclass of set, frozenset or OrderedDict");
   return f.t.format_value(o->payload, f.conversion, f.spec);
 }

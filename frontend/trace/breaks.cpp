@@ -3,6 +3,7 @@
 
 #include "frontend/cpython/object_text.h"
 #include "frontend/cpython/type_dict.h"
+#include "frontend/tensors/constant_object.h"
 
 namespace md {
 
@@ -23,7 +24,9 @@ void unmodelled(const std::string& self, const std::string& what) { not_modelled
 
 void unmodelled_method(const Value& self, const std::string& name, const CallArgs& args) {
   PyTypeObject* type = self.python_type();
-  if (self.kind == ValueKind::Opaque && type && is_c_type(type))  // only its C code knows
+  const bool is_looked_into =
+      self.kind != ValueKind::Opaque && !(self.kind == ValueKind::Constant && type && is_library_value_type(type));
+  if (!is_looked_into && type && is_c_type(type))  // only its C code knows
     graph_break<GB0156>(self.print(), std::string(type->tp_name), name, print_list(args.positional),
                         print_keywords(args));
   not_modelled<GB0156>(self.print(), std::string(type ? type->tp_name : "object"), name, print_list(args.positional),

@@ -31,8 +31,16 @@ PyRef new_exception(PyTypeObject* type, const PyRef& args) {
   return made;
 }
 
+bool is_defaultdict(PyTypeObject* type) {
+  return std::string_view(type->tp_name) == "collections.defaultdict" && is_c_type(type);
+}
+
+static bool is_dict_base(PyTypeObject* base) {
+  return base == &PyDict_Type || base == &PyODict_Type || is_defaultdict(base);
+}
+
 static bool is_mutable_base(PyTypeObject* base) {
-  return base == &PyList_Type || base == &PyDict_Type || base == &PyODict_Type || base == &PySet_Type;
+  return base == &PyList_Type || base == &PySet_Type || is_dict_base(base);
 }
 
 static bool is_number_or_text(PyTypeObject* base) {
@@ -69,7 +77,7 @@ ValueRef data_of(const ValueRef& v) {
 
 static ValueRef fresh_payload(Tracer& t, PyTypeObject* base, const CallArgs& args) {
   if (base == &PyList_Type) return make_ref<ListValue>(std::vector<ValueRef>{});
-  if (base == &PyDict_Type || base == &PyODict_Type) return make_ref<DictValue>(base);
+  if (is_dict_base(base)) return make_ref<DictValue>(base);
   if (base == &PySet_Type) return make_ref<SetValue>(false);
   if (base == &PyTuple_Type && args.size() <= 1 && args.keywords.empty())
     return make_ref<TupleValue>(args.size() ? collect(t, args[0]) : std::vector<ValueRef>{});
@@ -78,6 +86,9 @@ static ValueRef fresh_payload(Tracer& t, PyTypeObject* base, const CallArgs& arg
   for (auto& [name, v] : plain.keywords) v = data_of(t.realize(v));
   auto* type = reinterpret_cast<PyObject*>(base);
   ValueRef made = t.realize(t.call(t.from_object(type, nullptr), std::move(plain)));
+  // What is inside an object is one number: a size becomes an assumption.
+  if (made->kind == ValueKind::Size)
+    if (PyRef known = made->as_constant()) made = t.constant(known);
   if (made->kind != ValueKind::Constant && made->kind != ValueKind::Set)
     unmodelled(made->print(), "instance of a subclass of " + type_name(base));
   return made;
@@ -98,6 +109,52 @@ Ref<ObjectValue> new_with_data(Tracer& t, PyTypeObject* type, const CallArgs& ar
   return self;
 }
 
+// What a list, dict or set of such a class holds goes in once the instance is there.
+void ObjectValue::fill_payload(PlanBuilder& b, Reg instance) {
+  if (auto* list = as<ListValue>(payload)) {
+    return b.fill([&b, instance, held = list->items] {
+      PlanStep s{StepOp::ListAssign};
+      s.a = instance;
+      for (auto& v : held) s.regs.push_back(b.rebuild(v));
+      return s;
+    });
+  }
+  if (auto* dict = as<DictValue>(payload)) {
+    if (dict->default_factory)
+      b.fill([&b, instance, factory = dict->default_factory] {
+        return b.attribute(instance, interned("default_factory"), factory);
+      });
+    for (auto& e : dict->live())
+      b.fill([&b, instance, e] {
+        PlanStep s{StepOp::DictSet};
+        s.a = instance, s.regs = {b.rebuild(e.key), b.rebuild(e.value)};
+        return s;
+      });
+    return;
+  }
+  auto& set = static_cast<SetValue&>(*payload);
+  if (set.comes_at_once()) {
+    PlanStep update{StepOp::Call};
+    update.a = b.load_constant(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PySet_Type), "update")));
+    update.regs = {instance, b.rebuild(set.combine(b.tracer, "copy", {}))};
+    (void)b.step(std::move(update));
+    return;
+  }
+  for (auto& v : set.items(b.tracer))
+    b.fill([&b, instance, v] {
+      PlanStep s{StepOp::SetAdd};
+      s.a = instance, s.b = b.rebuild(v);
+      return s;
+    });
+}
+
+DictValue* dict_with_factory(const ObjectValue& o, PyObject* name) {
+  auto* const dict = as<DictValue>(o.payload);
+  if (!dict || !is_defaultdict(dict->type) || PyUnicode_CompareWithASCIIString(name, "default_factory") != 0)
+    return nullptr;
+  return type_find(o.type, name) == type_find(dict->type, name) ? dict : nullptr;
+}
+
 // --- real instances --------------------------------------------------------------------------------------------------
 
 static PyRef exact_copy(PyObject* o) {
@@ -108,10 +165,20 @@ static PyRef exact_copy(PyObject* o) {
   return checked(PyBytes_FromStringAndSize(PyBytes_AS_STRING(o), PyBytes_GET_SIZE(o)));
 }
 
+void read_factory(Tracer& t, DictValue& dict, PyObject* o, SourceRef s) {
+  const PyRef name = interned("default_factory");
+  const SourceRef place = t.recorder.sources.child(s, SourceKind::Attr, name.get());
+  const Attr factory = find_attr(o, name.get());
+  if (factory.where != AttrWhere::Slot || !factory.value) return t.guard(GuardKind::NotPresent, place);
+  const ValueRef made = t.wrap(factory.value.get(), place);
+  if (!is_true_constant(made, Py_None)) dict.default_factory = made;
+}
+
 static ValueRef payload_of_real(Tracer& t, PyObject* o, SourceRef s, PyTypeObject* base) {
-  if (base == &PyDict_Type || base == &PyODict_Type) {
+  if (is_dict_base(base)) {
     ValueRef dict = wrap_dict_items(t, o, s);
     static_cast<DictValue*>(dict.get())->type = base;
+    if (is_defaultdict(base)) read_factory(t, static_cast<DictValue&>(*dict), o, s);
     return dict;
   }
   const bool list = base == &PyList_Type;
@@ -149,9 +216,23 @@ ValueRef wrap_with_data(Tracer& t, PyObject* o, SourceRef s) {
 
 // --- methods ---------------------------------------------------------------------------------------------------------
 
+// defaultdict.__init__ takes its factory off the arguments, the rest is dict's.
+static void take_factory(Tracer& t, const ObjectValue& self, DictValue& dict, CallArgs& args) {
+  if (self.source) unmodelled_method(self, "__init__", args);  // the factory of an object that was there
+  dict.default_factory = {};
+  if (args.positional.empty()) return;
+  const ValueRef factory = t.realize(args[0]);
+  args.positional.erase(args.positional.begin());
+  if (is_true_constant(factory, Py_None)) return;
+  PyTypeObject* const type = factory->python_type();
+  if (type && !type->tp_call) t.raise(PyExc_TypeError, "first argument must be callable or None");
+  dict.default_factory = factory;
+}
+
 static ValueRef fill(Tracer& t, ObjectValue& self, CallArgs& args) {
   if (!is_mutable_base(layout_base(self.type))) return t.none();
   if (auto* dict = as<DictValue>(self.payload)) {
+    if (is_defaultdict(dict->type)) take_factory(t, self, *dict, args);
     expect_at_most(t, "dict", args, 1);
     if (dict->type == &PyODict_Type && args.size() > 0 && self.special(t, "__setitem__"))
       unmodelled_method(self, "__init__", args);  // which stores by it
@@ -178,7 +259,7 @@ static bool knows_operand(PyTypeObject* base, PyTypeObject* other) {
   if (!other) return false;
   if (base == &PySet_Type || base == &PyFrozenSet_Type)
     return PyType_IsSubtype(other, &PySet_Type) || PyType_IsSubtype(other, &PyFrozenSet_Type);
-  return PyType_IsSubtype(other, base);
+  return PyType_IsSubtype(other, is_defaultdict(base) ? &PyDict_Type : base);
 }
 
 // Comparisons and arithmetic of containers; null: another method.
@@ -229,17 +310,46 @@ ValueRef data_operator(Tracer& t, const ValueRef& data, const std::string& name,
   unmodelled_method(*data, name, CallArgs{{other}, {}});
 }
 
+// | of an instance below OrderedDict or defaultdict makes another of its class, of the left side. Null: another
+// operator.
+static ValueRef joined_dict(Tracer& t, ObjectValue& self, const std::string& name, const ValueRef& other) {
+  auto* const own = as<DictValue>(self.payload);
+  if (!own || own->type == &PyDict_Type || (name != "__or__" && name != "__ror__")) return {};
+  if (!as<DictValue>(data_of(other))) return t.constant(Py_NotImplemented);
+  const ValueRef left = name == "__or__" ? ValueRef(&self) : other, right = name == "__or__" ? other : ValueRef(&self);
+  CallArgs args{{left}, {}};
+  if (is_defaultdict(own->type))
+    args.positional.insert(args.positional.begin(), own->default_factory ? own->default_factory : t.none());
+  const ValueRef made = t.realize(t.call(t.from_object(self.type_ref.get(), nullptr), std::move(args)));
+  auto* const joined = is_defaultdict(own->type) ? as<DictValue>(data_of(made)) : nullptr;
+  if (joined) fill_dict(t, *joined, right);
+  if (joined) return made;
+  for (const ValueRef& key : collect(t, right)) made->set_item(t, key, right->get_item(t, key));
+  return made;
+}
+
 ValueRef base_operator(Tracer& t, ObjectValue& self, const std::string& name, const ValueRef& other) {
+  if (ValueRef made = joined_dict(t, self, name, other)) return made;
   if (tensor_instance(ValueRef(&self))) return tensor_instance_operator(t, ValueRef(&self), name, other);
   if (name == "__rmod__" && formats_by_itself(t, ValueRef(&self))) unmodelled_method(self, name, CallArgs{{other}, {}});
   ValueRef r = data_operator(t, self.payload, name, other);
   return r.get() == self.payload.get() ? ValueRef(&self) : r;
 }
 
+// defaultdict.__missing__, which stores by the instance's own __setitem__.
+static ValueRef made_by_factory(Tracer& t, ObjectValue& self, const ValueRef& key) {
+  auto* const dict = as<DictValue>(self.payload);
+  if (!dict->default_factory) raise_key_error(t, key);
+  const ValueRef made = t.call(dict->default_factory, {});
+  self.set_item(t, key, made);
+  return made;
+}
+
 static ValueRef missing_item(Tracer& t, ObjectValue& self, const ValueRef& key) {
   auto* dict = as<DictValue>(self.payload);
-  ValueRef hook = dict && !dict->contains(t, key) ? self.special(t, "__missing__") : ValueRef();
-  return hook ? t.call(hook, CallArgs{{key}, {}}) : ValueRef();
+  if (!dict || dict->contains(t, key)) return {};
+  if (ValueRef hook = self.special(t, "__missing__")) return t.call(hook, CallArgs{{key}, {}});
+  return dict->default_factory ? made_by_factory(t, self, key) : ValueRef();
 }
 
 static ValueRef container_slot(Tracer& t, ObjectValue& self, const std::string& n, CallArgs& args) {
@@ -270,12 +380,15 @@ static ValueRef base_method(Tracer& t, ObjectValue& self, PyObject* name, CallAr
   const std::string n = text_of(name);
   PyTypeObject* base = layout_base(self.type);
   if (n == "__init__") return fill(t, self, args);
-  if (!own_attribute(base, name) && !(base == &PyODict_Type && own_attribute(&PyDict_Type, name))) return {};
+  if (!own_attribute(base, name) && !(is_dict_base(base) && own_attribute(&PyDict_Type, name))) return {};
   if (one_of(n, {"__getattribute__", "__new__", "__class_getitem__", "__reversed__", "__sizeof__", "__getnewargs__",
                  "__reduce__", "__reduce_ex__"}))
     return {};
-  if (base == &PyODict_Type && one_of(n, {"copy", "__or__", "__ror__"})) return {};  // of the same class
-  if (one_of(n, {"__repr__", "__str__"}) && (self.payload->kind == ValueKind::Set || base == &PyODict_Type))
+  const bool named_dict = is_dict_base(base) && base != &PyDict_Type;
+  if (named_dict && one_of(n, {"copy", "__copy__", "__or__", "__ror__"})) return {};  // of the same class
+  if (n == "__missing__" && is_defaultdict(base) && args.size() == 1 && args.keywords.empty())
+    return made_by_factory(t, self, args[0]);
+  if (one_of(n, {"__repr__", "__str__"}) && (self.payload->kind == ValueKind::Set || named_dict))
     unmodelled_method(self, n, args);  // names the class, unlike the text of the others
   if (one_of(n, {"__repr__", "__str__"}) && args.size() == 0)
     return t.format_value(self.payload, n == "__str__" ? 1 : 2, {});

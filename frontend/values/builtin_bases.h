@@ -6,12 +6,19 @@
 
 namespace md {
 
+struct DictValue;
+
 // The C type that lays out instances of `type`; object itself for classes without such a base.
 PyTypeObject* layout_base(PyTypeObject* type);
 // An exception with these `args`. Its class's own __new__ and __init__ do not run: the trace ran them.
 PyRef new_exception(PyTypeObject* type, const PyRef& args);
 // Instances of it can be modelled with a payload.
 bool is_data_base(PyTypeObject* base);
+bool is_defaultdict(PyTypeObject* type);  // the library's class itself
+// The factory of a real defaultdict, read where the C struct has it.
+void read_factory(Tracer& t, DictValue& dict, PyObject* o, SourceRef s);
+// What an instance of a class below defaultdict holds, where `name` is that of its factory; null: of anything else.
+DictValue* dict_with_factory(const ObjectValue& o, PyObject* name);
 // Nothing on a class of named tuples takes the place of what operators and the interpreter ask tuples for.
 bool is_usual_namedtuple(Tracer& t, PyTypeObject* type);
 // base.__new__(cls, *args): a fresh instance, not initialised.

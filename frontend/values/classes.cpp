@@ -69,8 +69,17 @@ ValueRef ClassValue::type_attr(Tracer& t, PyObject* name) {
   if (n == "__annotations__" || n == "__abstractmethods__" || n == "__type_params__") {  // a class's own only
     if (n == "__annotations__" && !is_fixed(type())) (void)checked(PyObject_GetAttr(real.get(), name));  // empty: made
     PyObject* const own = own_attribute(type(), name);
+    if (!own && n == "__abstractmethods__") {  // only the class's own count
+      t.expect_on_class(type(), name, type_find(type(), name));
+      t.raise(PyExc_AttributeError, n);
+    }
     if (!own || !source || Py_TYPE(own)->tp_descr_get) unmodelled(print() + "." + n, "attribute that a class computes");
     return t.lazy(own, t.recorder.sources.child(source, SourceKind::ClassAttr, name));
+  }
+  if (n == "__flags__") {  // of what may change in it, only whether the class is abstract says something
+    const PyRef abstract = interned("__abstractmethods__");
+    t.expect_on_class(type(), abstract.get(), type_find(type(), abstract.get()));
+    return t.constant(checked(PyObject_GetAttr(real.get(), name)));
   }
   const bool layout = n == "__basicsize__" || n == "__itemsize__" || n == "__dictoffset__" || n == "__weakrefoffset__";
   if (n != "__dict__" && n != "__base__" && !layout) unmodelled(print() + "." + n, "attribute of a class");
@@ -286,6 +295,8 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
       args.size() == 1 && args.keywords.empty() &&
       is_usual_namedtuple(t, type))  // named tuples are tuples whose items have names
     return make_ref<TupleValue>(collect(t, args[0]), type);
+  if (is_defaultdict(base) && !t.config.trace_more)
+    listed_break<GB0147>(cls.print(), print_list(args.positional), print_keywords(args));
   PyRef abstract = checked(PyUnicode_InternFromString("__abstractmethods__"));
   t.expect_on_class(type, abstract.get(), type_find(type, abstract.get()));
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) {

@@ -225,7 +225,7 @@ std::vector<ValueRef> collect_sized(Tracer& t, const ValueRef& raw) {
 // --------------------------------------------------------------------------------------------------------
 
 GeneratorValue::GeneratorValue(std::unique_ptr<SymbolicFrame> f, std::string name)
-    : Value(kKind), frame(std::move(f)), name(std::move(name)) {}
+    : Value(kKind), frame(std::move(f)), name(std::move(name)), code(frame->code) {}
 GeneratorValue::~GeneratorValue() = default;
 
 ValueRef GeneratorValue::next(Tracer& t) {
@@ -376,8 +376,13 @@ bool GeneratorValue::delegates() const {
 ValueRef GeneratorValue::get_attr(Tracer& t, PyObject* attr) {
   PyObject* found = type_find(&PyGen_Type, attr);
   if (!found) t.raise(PyExc_AttributeError, "'generator' object has no attribute '" + text_of(attr) + "'");
-  if (!is_method(found)) unmodelled(print() + "." + text_of(attr), "attribute of a generator");
-  return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(attr));
+  if (is_method(found)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(attr));
+  const std::string n = text_of(attr);
+  if (n == "gi_code") return t.from_object(code.get(), nullptr);
+  if (n == "gi_running") return t.boolean(running);
+  if (n == "gi_suspended") return t.boolean(started && frame && !running);
+  if (n == "gi_frame" && !frame && !running) return t.none();
+  unmodelled(print() + "." + n, "attribute of a generator");
 }
 
 // The exception that throw(type), throw(type, value), throw(value) mean.

@@ -82,6 +82,7 @@ struct GeneratorValue final : Value {
   bool has_cleanup() const;
   bool delegates() const;  // suspended in `yield from`
   std::string name;
+  PyRef code;
   bool running = false;
   bool started = false;
 

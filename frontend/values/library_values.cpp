@@ -98,13 +98,14 @@ static ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s) {
   const PyTypeObject* const views[] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
   if (std::ranges::find(views, Py_TYPE(view)) == std::end(views)) return {};
   PyObject* const held = held_mapping(view);
-  if (!held || !(PyDict_CheckExact(held) || PyODict_CheckExact(held))) return {};
+  if (!held || !PyDict_Check(held)) return {};
   const ViewKind which = Py_TYPE(view) == &PyDictKeys_Type     ? ViewKind::Keys
                          : Py_TYPE(view) == &PyDictValues_Type ? ViewKind::Values
                                                                : ViewKind::Items;
   t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(view))));
   const PyRef name = checked(PyUnicode_InternFromString("mapping"));
-  auto* dict = as<DictValue>(t.wrap(held, t.recorder.sources.child(s, SourceKind::Field, name.get())));
+  // A view looks into a dictionary past the methods of its class.
+  auto* dict = as<DictValue>(data_of(t.wrap(held, t.recorder.sources.child(s, SourceKind::Field, name.get()))));
   if (!dict) unmodelled(s->name, "view of a mapping that is no dictionary");
   auto v = make_ref<DictViewValue>(Ref<DictValue>(dict), which);
   v->source = s;

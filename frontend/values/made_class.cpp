@@ -165,6 +165,26 @@ ValueRef class_of_namespace(Tracer& t, const CallArgs& args) {
   }
 }
 
+// cls.__dict__: what the class statement or the call of type() was given, and what type() has put in beside it.
+static ValueRef made_namespace(Tracer& t, const ClassValue& cls) {
+  auto shown = make_ref<DictValue>(&PyDict_Type);
+  const PyRef own = checked(PyDict_Copy(cls.type()->tp_dict));
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(own.get(), &at, &key, &value);) {
+    const std::string n = text_of(key);
+    if (n == "__init_subclass__" || n == "__class_getitem__" || n == "__new__")  // type() has wrapped them
+      unmodelled(cls.print() + ".__dict__", "attribute of a class made while tracing");
+    const ValueRef name = t.constant(PyRef::borrow(key));
+    const ValueRef given = cls.made->members->find(t, name);
+    const bool described = Py_TYPE(value) == &PyGetSetDescr_Type;  // of the prototype: not to be handed on
+    shown->put(t, name,
+               given       ? given
+               : described ? ValueRef(make_ref<OpaqueValue>(PyRef::borrow(value)))
+                           : t.from_object(value, nullptr));
+  }
+  return make_ref<DictViewValue>(shown, ViewKind::Proxy);
+}
+
 ValueRef made_class_attr(Tracer& t, ClassValue& cls, PyObject* name) {
   const std::string n = text_of(name);
   PyTypeObject* type = cls.type();
@@ -186,6 +206,7 @@ ValueRef made_class_attr(Tracer& t, ClassValue& cls, PyObject* name) {
   t.expect_on_class(type, name, found);
   if (!found && !of_type)
     t.raise(PyExc_AttributeError, "type object '" + type_name(type) + "' has no attribute '" + n + "'");
+  if (n == "__dict__") return made_namespace(t, cls);
   if (!found || (of_type && Py_TYPE(of_type)->tp_descr_set))
     unmodelled(cls.print() + "." + n, "attribute of a class made while tracing");
   const ValueRef value = t.prototypes.value_of(found);

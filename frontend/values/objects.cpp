@@ -137,6 +137,7 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
   PyObject* found = found_on_class(t, type, name);
   ValueRef cls = t.from_object(type_ref.get(), nullptr);
   if (ValueRef v = member_field(t, *this, found, name)) return v;
+  if (DictValue* dict = dict_with_factory(*this, name)) return dict->get_attr(t, name);
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
   if (found && is_data_descriptor(found) && !slot) {
     if (n == "__dict__" && Py_TYPE(found) == &PyGetSetDescr_Type) return instance_dict(t);
@@ -259,6 +260,8 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   } else {
     attrs.push_back({PyRef::borrow(name), v});
   }
+  if (DictValue* dict = dict_with_factory(*this, name))
+    dict->default_factory = v && !is_true_constant(v, Py_None) ? v : ValueRef();
   note_part_stored(this);
   if (!source) return;
   refuse_change_of_pinned(t, *this);
@@ -426,41 +429,6 @@ bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
   for (auto& x : collect(t, ValueRef(this)))
     if (values_equal(t, x, item)) return true;
   return false;
-}
-
-// What a list, dict or set of such a class holds goes in once the instance is there.
-void ObjectValue::fill_payload(PlanBuilder& b, Reg instance) {
-  if (auto* list = as<ListValue>(payload)) {
-    return b.fill([&b, instance, held = list->items] {
-      PlanStep s{StepOp::ListAssign};
-      s.a = instance;
-      for (auto& v : held) s.regs.push_back(b.rebuild(v));
-      return s;
-    });
-  }
-  if (auto* dict = as<DictValue>(payload)) {
-    for (auto& e : dict->live())
-      b.fill([&b, instance, e] {
-        PlanStep s{StepOp::DictSet};
-        s.a = instance, s.regs = {b.rebuild(e.key), b.rebuild(e.value)};
-        return s;
-      });
-    return;
-  }
-  auto& set = static_cast<SetValue&>(*payload);
-  if (set.comes_at_once()) {
-    PlanStep update{StepOp::Call};
-    update.a = b.load_constant(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PySet_Type), "update")));
-    update.regs = {instance, b.rebuild(set.combine(b.tracer, "copy", {}))};
-    (void)b.step(std::move(update));
-    return;
-  }
-  for (auto& v : set.items(b.tracer))
-    b.fill([&b, instance, v] {
-      PlanStep s{StepOp::SetAdd};
-      s.a = instance, s.b = b.rebuild(v);
-      return s;
-    });
 }
 
 Reg ObjectValue::rebuild(PlanBuilder& b) {

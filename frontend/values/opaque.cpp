@@ -208,6 +208,11 @@ ValueRef OpaqueValue::next(Tracer& t) {
   return call_method(t, checked(PyUnicode_FromString("__next__")).get(), {});
 }
 
-Reg OpaqueValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
+Reg OpaqueValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  if (Py_TYPE(real.get()) == &PyGetSetDescr_Type && b.tracer.prototypes.has(PyDescr_TYPE(real.get())))
+    unmodelled(print(), "part of a class made while tracing");  // a run makes a class of its own
+  return b.load_constant(real);
+}
 
 }  // namespace md

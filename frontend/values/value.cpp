@@ -2,6 +2,7 @@
 #include "frontend/trace/value.h"
 
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
@@ -101,6 +102,7 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
   if (type && !type->tp_call && !t.config.trace_more)
     listed_break<GB0147_uncallable>(print(), print_list(args.positional), print_keywords(args));
   if (type && !type->tp_call) t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not callable");
+  if (kind == ValueKind::Opaque && type && is_c_type(type)) unmodelled_method(*this, "__call__", args);
   not_modelled<GB0147>(print(), print_list(args.positional), print_keywords(args));
 }
 
