@@ -28,6 +28,7 @@
 #include "frontend/values/deque.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/instance_calls.h"
 #include "frontend/values/library_values.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/passed_iterators.h"
@@ -173,23 +174,6 @@ ValueRef wrap_method(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   ValueRef f = t.wrap(PyMethod_GET_FUNCTION(o), t.recorder.sources.child(s, SourceKind::MethodFunc));
   return make_ref<MethodValue>(f, t.lazy(PyMethod_GET_SELF(o), t.recorder.sources.child(s, SourceKind::MethodSelf)));
-}
-
-ValueRef wrap_partial(Tracer& t, PyObject* o, SourceRef s) {
-  t.guard(GuardKind::TypeMatch, s, type_object(o));
-  auto part = [&](PartialPart which, SourceKind kind) {
-    return t.wrap(partial_field(o, which), t.recorder.sources.child(s, kind));
-  };
-  CallArgs args;
-  args.positional = collect(t, part(PartialPart::Args, SourceKind::PartialArgs));
-  PyObject *k, *v;
-  for (Py_ssize_t pos = 0; PyDict_Next(partial_field(o, PartialPart::Keywords), &pos, &k, &v);)
-    if (!PyUnicode_CheckExact(k)) graph_break<GB0186>(repr_of(k));
-  auto keywords = part(PartialPart::Keywords, SourceKind::PartialKeywords);
-  auto* dict = as<DictValue>(keywords);
-  dict->observe_keys(t);
-  for (auto& e : dict->live()) args.keywords.emplace_back(e.key->as_constant(), e.value);
-  return make_ref<PartialValue>(part(PartialPart::Func, SourceKind::PartialFunc), std::move(args));
 }
 
 // A class statement made it, or type(): C code makes heap types as well.

@@ -10,6 +10,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
+#include "frontend/values/instance_calls.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/number_functions.h"
 #include "frontend/values/polyfilled.h"
@@ -166,8 +167,22 @@ ValueRef sets(Comparison& c) {
   return from_folded(c.t, r.get());
 }
 
+// The class of an instance below one in C compares by a function of its own, or as object does.
+bool compares_in_python(const ValueRef& v, int op) {
+  static constexpr const char* names[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  if (!is_below_c(*v)) return false;
+  const PyRef name = checked(PyUnicode_InternFromString(names[op]));
+  PyObject* const found = type_find(v->python_type(), name.get());
+  return found && (PyFunction_Check(found) || found == type_find(&PyBaseObject_Type, name.get()));
+}
+
 // An object nobody looks into, whose type compares in a way of its own.
 ValueRef opaque_objects(Comparison& c) {
+  static constexpr int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+  if (compares_in_python(c.a, c.op) || compares_in_python(c.b, mirrored[c.op])) {
+    if (ValueRef r = object_compare(c.t, c.a, c.b, c.op)) return r;
+    return c.is_equality() ? identity_compare(c.t, c.a, c.b, c.op) : ValueRef();
+  }
   const auto compares_by_identity = [](PyTypeObject* type) {
     return !type->tp_richcompare || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
   };
@@ -189,7 +204,7 @@ ValueRef equality(Comparison& c) {
   PyTypeObject* type = c.a->python_type();
   const bool containers =
       c.both(ValueKind::List) || c.both(ValueKind::Tuple) || c.both(ValueKind::Dict) || c.both(ValueKind::Deque);
-  if (!containers && same_kind && type && type->tp_iternext && !c.t.config.trace_more)
+  if (!containers && same_kind && type && type->tp_iternext && !is_below_c(*c.a) && !c.t.config.trace_more)
     listed_break<GB0023>(c.a->print(), std::string(kNames[c.op]), print_list({c.b}), std::string("{}"));
   if (!containers) return identity_compare(c.t, c.a, c.b, c.op);
   return c.t.boolean(values_equal(c.t, c.a, c.b) == (c.op == Py_EQ));

@@ -8,6 +8,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/instance_calls.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/tensor.h"
@@ -27,6 +28,7 @@ bool is_subtype(const ValueRef& a, const ValueRef& of) {
 // Numbers and None give NotImplemented for every object that is none of their kind.
 bool knows_no_objects(const ValueRef& v) {
   if (v->kind == ValueKind::Object || v->kind == ValueKind::Size || v->kind == ValueKind::Number) return true;
+  if (is_below_c(*v)) return true;  // both sides were asked
   PyObject* o = v->kind == ValueKind::Constant ? v->real.get() : nullptr;
   return o &&
          (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o));
@@ -44,6 +46,12 @@ bool overrides(Tracer& t, ObjectValue& below, const ValueRef& of, const std::str
          (above ? t.on_class(above->type, name.get(), above->source).found : type_find(of->python_type(), name.get()));
 }
 
+// The same of instances below a class in C, whose classes attempt() guards.
+bool finds_another(const ValueRef& below, const ValueRef& of, const std::string& method) {
+  const PyRef name = checked(PyUnicode_InternFromString(method.c_str()));
+  return type_find(below->python_type(), name.get()) != type_find(of->python_type(), name.get());
+}
+
 // A slot of another builtin type, put into the class by name, refuses the instance.
 void expect_own_slot(Tracer& t, ObjectValue& o, const std::string& method) {
   PyObject* found = t.on_class(o.type, checked(PyUnicode_InternFromString(method.c_str())).get(), o.source).found;
@@ -57,6 +65,7 @@ ValueRef attempt(Tracer& t, const ValueRef& self, const std::string& name, const
   auto* o = as<ObjectValue>(self);
   auto* instance = as<ObjectValue>(other);
   if (self->kind == ValueKind::Opaque) {
+    if (ValueRef r = asked_instance(t, *self, name.c_str(), {other})) return unless_not_implemented(t, r);
     PyRef key = checked(PyUnicode_InternFromString(name.c_str()));
     PyObject* found = t.on_class(self->python_type(), key.get()).found;
     if (found != type_find(&PyBaseObject_Type, key.get())) unmodelled_method(*self, name, CallArgs{{other}, {}});
@@ -74,10 +83,19 @@ ValueRef attempt(Tracer& t, const ValueRef& self, const std::string& name, const
   return {};
 }
 
+// An instance below a class in C.
+bool inherits_ne(Tracer& t, const Value& self) {
+  const PyRef name = checked(PyUnicode_InternFromString("__ne__"));
+  return is_below_c(self) &&
+         t.on_class(self.python_type(), name.get()).found == type_find(&PyBaseObject_Type, name.get());
+}
+
 // object.__ne__ turns around what __eq__ gives; the other defaults know nothing but identity.
 ValueRef attempt_compare(Tracer& t, const ValueRef& self, int op, const ValueRef& other) {
   auto* o = as<ObjectValue>(self);
-  if (op == Py_NE && o && !o->special(t, "__ne__") && !o->has_native(t, "__ne__")) {
+  const bool inverts =
+      op == Py_NE && (o ? !o->special(t, "__ne__") && !o->has_native(t, "__ne__") : inherits_ne(t, *self));
+  if (inverts) {
     ValueRef equal = attempt(t, self, "__eq__", other);
     return equal ? t.boolean(!t.realize(equal)->truth(t)) : ValueRef();
   }
@@ -127,9 +145,12 @@ ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::s
   // A builtin operand on the left answers first, unless the other's class is below its own.
   if (y && y->payload && !x && !is_subtype(b, a)) return {};
   if (inplace)
-    if (ValueRef r = x ? attempt(t, a, "__i" + dunder + "__", b) : ValueRef()) return r;
+    if (ValueRef r = x || is_below_c(*a) ? attempt(t, a, "__i" + dunder + "__", b) : ValueRef()) return r;
   const bool other_type = a->python_type() != b->python_type();
-  const bool right_first = y && !asked && other_type && is_subtype(b, a) && overrides(t, *y, a, reflected);
+  const auto is_new_on_right = [&] {
+    return y ? !asked && overrides(t, *y, a, reflected) : is_below_c(*b) && finds_another(b, a, reflected);
+  };
+  const bool right_first = other_type && is_subtype(b, a) && is_new_on_right();
   if (right_first)
     if (ValueRef r = attempt(t, b, reflected, a)) return r;
   if (ValueRef r = attempt(t, a, "__" + dunder + "__", b)) return r;

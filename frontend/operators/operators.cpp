@@ -10,6 +10,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
+#include "frontend/values/instance_calls.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/number_functions.h"
@@ -221,7 +222,8 @@ ValueRef objects(Operation& o) {
     const std::string reflected = "__r" + std::string(o.row().dunder) + "__";
     if (!right || !right->special(o.t, reflected.c_str())) o.b = data_of(o.b);
   }
-  if (!o.either(ValueKind::Object)) return {};
+  const bool below_c = (is_below_c(*o.a) || is_below_c(*o.b)) && !o.either(ValueKind::Tensor);
+  if (!o.either(ValueKind::Object) && !below_c) return {};
   const std::string method = "__" + std::string(o.row().dunder) + "__";
   if (o.b->kind == ValueKind::Tensor && data_of(o.a).get() != o.a.get() &&
       !static_cast<ObjectValue&>(*o.a).special(o.t, method.c_str()))
@@ -402,6 +404,7 @@ ValueRef Tracer::unary_op(const ValueRef& raw, int op) {
     if (tensor_instance(v)) return tensor_instance_unary(t, v, op);
     if (o->payload) return t.unary_op(o->payload, op);
   }
+  if (ValueRef r = asked_instance(t, *v, (std::string("__") + names[op] + "__").c_str())) return r;
   if (auto* n = as<SizeValue>(v); n && op != kUnaryInvert)
     return op == kUnaryNegative ? size_value(t, Size(0) - n->size) : v;
   PyRef c = v->as_constant();

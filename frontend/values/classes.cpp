@@ -264,7 +264,8 @@ static bool has_usual_new(PyTypeObject* type) {
 // Dropping the instance would have to run it.
 static void refuse_finalizer(Tracer& t, ClassValue& cls, const CallArgs& args) {
   PyObject* const found = t.on_class(cls.type(), checked(PyUnicode_InternFromString("__del__")).get()).found;
-  if (found && Py_TYPE(found) == &PyWrapperDescr_Type) refuse_c_instance(cls, args);
+  const bool in_c = layout_base(cls.type()) != &PyBaseObject_Type && !is_data_base(layout_base(cls.type()));
+  if (found && (in_c || Py_TYPE(found) == &PyWrapperDescr_Type)) refuse_c_instance(cls, args);
   if (found) unmodelled(cls.print(), "instance of a class with __del__");
 }
 

@@ -10,6 +10,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/instance_calls.h"
 #include "frontend/values/object_slots.h"
 
 namespace md {
@@ -90,6 +91,23 @@ Reg PartialValue::rebuild(PlanBuilder& b) {
   get.a = r, get.object = checked(PyUnicode_InternFromString("keywords"));
   b.remember(keywords_.get(), b.step(std::move(get)));
   return r;
+}
+
+ValueRef wrap_partial(Tracer& t, PyObject* o, SourceRef s) {
+  t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+  auto part = [&](PartialPart which, SourceKind kind) {
+    return t.wrap(partial_field(o, which), t.recorder.sources.child(s, kind));
+  };
+  CallArgs args;
+  args.positional = collect(t, part(PartialPart::Args, SourceKind::PartialArgs));
+  PyObject *k, *v;
+  for (Py_ssize_t pos = 0; PyDict_Next(partial_field(o, PartialPart::Keywords), &pos, &k, &v);)
+    if (!PyUnicode_CheckExact(k)) graph_break<GB0186>(repr_of(k));
+  auto keywords = part(PartialPart::Keywords, SourceKind::PartialKeywords);
+  auto* dict = as<DictValue>(keywords);
+  dict->observe_keys(t);
+  for (auto& e : dict->live()) args.keywords.emplace_back(e.key->as_constant(), e.value);
+  return make_ref<PartialValue>(part(PartialPart::Func, SourceKind::PartialFunc), std::move(args));
 }
 
 }  // namespace md

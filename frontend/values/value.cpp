@@ -11,6 +11,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/dict_attributes.h"
+#include "frontend/values/instance_calls.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/mode_decorators.h"
@@ -98,6 +99,7 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
     return referent_of(t, *this);
   }
   if (ValueRef decorated = decorated_in_mode(t, *this, args)) return decorated;
+  if (ValueRef called = called_instance(t, *this, args)) return called;
   PyTypeObject* type = python_type();
   if (type && !type->tp_call && !t.config.trace_more)
     listed_break<GB0147_uncallable>(print(), print_list(args.positional), print_keywords(args));
@@ -156,6 +158,7 @@ ValueRef Value::get_item(Tracer& t, const ValueRef& key) {
   if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_subscript) &&
       !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
     t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not subscriptable");
+  if (ValueRef v = asked_instance(t, *this, "__getitem__", {key})) return v;
   unmodelled_method(*this, "__getitem__");
 }
 
@@ -171,7 +174,16 @@ void Value::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript) &&
       !(type->tp_as_sequence && type->tp_as_sequence->sq_ass_item))
     t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "'" + refusal(type));
+  if (v ? asked_instance(t, *this, "__setitem__", {key, v}) : asked_instance(t, *this, "__delitem__", {key})) return;
   unmodelled_method(*this, v ? "__setitem__" : "__delitem__");
+}
+
+// As len() takes what __len__ gives.
+static Py_ssize_t checked_length(Tracer& t, const ValueRef& given) {
+  const Py_ssize_t n = PyNumber_AsSsize_t(given->real.get(), PyExc_OverflowError);
+  if (n == -1 && PyErr_Occurred()) t.raise_current();
+  if (n < 0) t.raise(PyExc_ValueError, "__len__() should return >= 0");
+  return n;
 }
 
 std::optional<std::int64_t> Value::length(Tracer& t) {
@@ -179,6 +191,8 @@ std::optional<std::int64_t> Value::length(Tracer& t) {
   if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_length) &&
       !(type->tp_as_mapping && type->tp_as_mapping->mp_length))
     t.raise(PyExc_TypeError, std::string("object of type '") + type->tp_name + "' has no len()");
+  if (ValueRef n = asked_instance(t, *this, "__len__"); n && n->kind == ValueKind::Constant)
+    return static_cast<std::int64_t>(checked_length(t, n));
   unmodelled_method(*this, "__len__");
 }
 
@@ -187,12 +201,18 @@ ValueRef Value::length_value(Tracer& t) {
   return n ? t.integer(*n) : ValueRef();
 }
 
-bool Value::truth(Tracer&) {
+bool Value::truth(Tracer& t) {
   PyTypeObject* type = python_type();
   if (type && !(type->tp_as_number && type->tp_as_number->nb_bool) &&
       !(type->tp_as_sequence && type->tp_as_sequence->sq_length) &&
       !(type->tp_as_mapping && type->tp_as_mapping->mp_length))
     return true;
+  if (ValueRef v = asked_instance(t, *this, "__bool__")) {
+    if (v->python_type() != &PyBool_Type)
+      t.raise(PyExc_TypeError, "__bool__ should return bool, returned " + type_name(v->python_type()));
+    return v->truth(t);
+  }
+  if (!(type && type->tp_as_number && type->tp_as_number->nb_bool)) return *length(t) != 0;
   unmodelled_method(*this, "__bool__");
 }
 
@@ -200,6 +220,11 @@ ValueRef Value::iter(Tracer& t) {
   PyTypeObject* type = python_type();
   if (type && !type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
     t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not iterable");
+  if (ValueRef it = asked_instance(t, *this, "__iter__")) {
+    PyTypeObject* const made = it->python_type();
+    if (!made || made->tp_iternext) return it;
+    t.raise(PyExc_TypeError, "iter() returned non-iterator of type '" + type_name(made) + "'");
+  }
   if (kind == ValueKind::Opaque && PyIter_Check(real.get()))  // the code of what next() would be
     return call_method(t, checked(PyUnicode_InternFromString("__next__")).get(), {});
   unmodelled_method(*this, "__iter__");
@@ -225,6 +250,7 @@ bool Value::contains(Tracer& t, const ValueRef& item) {
   if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_contains) && !type->tp_iter &&
       !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
     t.raise(PyExc_TypeError, std::string("argument of type '") + type->tp_name + "' is not iterable");
+  if (ValueRef found = asked_instance(t, *this, "__contains__", {item})) return found->truth(t);
   unmodelled_method(*this, "__contains__");
 }
 
