@@ -241,7 +241,7 @@ struct Compilation {
 
   // True: restart; the trace then stops right before the breaking instruction.
   bool on_break(Tracer& t, GraphBreak& b) {
-    if (tries_constants(t)) return true;
+    if (notes.takes_lost_objects() || tries_constants(t)) return true;
     const auto frames = b.happened_at ? *b.happened_at : places(t);
     b.looks_at_frame = b.looks_at_frame || looks_at_frames(reinterpret_cast<PyObject*>(request.code)) ||
                        shares_locals(*decoded_body(request.code));

@@ -19,6 +19,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/deferred_calls.h"
 #include "frontend/values/inference_mode.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/tensor.h"
 #include "ir/graph/dataflow.h"
 
@@ -273,6 +274,7 @@ struct Finisher {
       plan.result = b.rebuild(end.returned);
     if (broke && stop != log.breaks.end()) plan.broken->place = place_of(stop->second);
     b.replay(t.effects);
+    expect_kept(t, notes, [&](const ValueRef& v) { return b.has(v); });
     if (t.grad_enabled != t.initial_grad_enabled) {
       PlanStep s{StepOp::SetGradEnabled};
       s.index = t.grad_enabled;

@@ -24,6 +24,9 @@ struct QuietVisits {
   unsigned count = 0;
 };
 
+// Objects with a __del__ which the frame makes and lets go of where no trace can say it.
+enum class LostObjects : std::uint8_t { None, Found, Known };
+
 struct FrameNotes final : CodeNotes {
   std::shared_ptr<const CodeBody> body;  // decoded once
   int frame_id = -1;                     // order of first compile; -1: never compiled
@@ -50,11 +53,18 @@ struct FrameNotes final : CodeNotes {
   int failures = 0;                                      // calls of which nothing could be compiled
   int carried = 0;                                       // entries with guards of what broke (carried_guards.h)
   bool general = false;                                  // the entry being made has none
+  LostObjects lost_objects = LostObjects::None;          // Found: by the trace that has just ended
   int generalised = 0;                                   // how many times more entries were allowed for that
   std::string printed_name;                              // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
 
   std::shared_ptr<CodeNotes> kept() const override;
   void forget(const CompileOptions* options) override;
+  // True once: the frame is to be traced again.
+  bool takes_lost_objects() {
+    const bool found = lost_objects == LostObjects::Found;
+    if (found) lost_objects = LostObjects::Known;
+    return found;
+  }
   bool runs_plain(const CompileOptions& options) const { return skip || (broke && !options.fullgraph); }
   bool runs_plain_below(const CompileOptions& options) const { return skip_recursively && !options.fullgraph; }
 };

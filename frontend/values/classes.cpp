@@ -21,6 +21,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/handled_values.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/library_values.h"
 #include "frontend/values/made_class.h"
 #include "frontend/values/objects.h"
@@ -261,12 +262,12 @@ static bool has_usual_new(PyTypeObject* type) {
 }
 
 // base.__new__(cls, ...)
-// Dropping the instance would have to run it.
+// Dropping the instance would have to run it, when that is: the trace has to keep it.
 static void refuse_finalizer(Tracer& t, ClassValue& cls, const CallArgs& args) {
   PyObject* const found = t.on_class(cls.type(), checked(PyUnicode_InternFromString("__del__")).get()).found;
   const bool in_c = layout_base(cls.type()) != &PyBaseObject_Type && !is_data_base(layout_base(cls.type()));
   if (found && (in_c || Py_TYPE(found) == &PyWrapperDescr_Type)) refuse_c_instance(cls, args);
-  if (found) unmodelled(cls.print(), "instance of a class with __del__");
+  if (found && !may_make_to_act(t)) unmodelled(cls.print(), "instance of a class with __del__");
 }
 
 ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
@@ -304,7 +305,9 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
     PyRef refused = PyRef::steal(PyBaseObject_Type.tp_new(type, checked(PyTuple_New(0)).get(), nullptr));
     if (!refused) t.raise_current();
   }
-  return new_with_data(t, type, args);
+  const Ref<ObjectValue> made = new_with_data(t, type, args);
+  if (has_finalizer(type)) t.objects.data_owners.push_back(made);
+  return made;
 }
 
 // What type.__call__ does with a new instance; `made` is one of the class or of one below it.

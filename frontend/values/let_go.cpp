@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "frontend/cpython/byte_stream.h"
+#include "frontend/entries/frame_notes.h"
 #include "frontend/tensors/handlers.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
+#include "frontend/values/objects.h"
 
 namespace md {
 
@@ -37,14 +39,25 @@ bool acts_at_its_end(PyObject* o, int depth = 0) {
   return suspended.get() == Py_True;
 }
 
-[[noreturn]] void leave(PyObject* o) {
-  unmodelled(std::string("UserDefinedObjectVariable(") + type_name(Py_TYPE(o)) + ")",
+[[noreturn]] void leave(PyTypeObject* type) {
+  unmodelled(std::string("UserDefinedObjectVariable(") + type_name(type) + ")",
              "letting go of an object whose end runs code of the program");
+}
+
+// Made in the trace, of a class with a __del__.
+bool is_made_to_act(const ValueRef& v) {
+  auto* const o = as<ObjectValue>(v);
+  return o && !o->real && !o->source && has_finalizer(o->type);
+}
+
+FrameNotes& notes_of_root(Tracer& t) {
+  return frame_notes(reinterpret_cast<PyCodeObject*>(t.stack.frames.front()->code.get()));
 }
 
 }  // namespace
 
 void let_go(const ValueRef& old) {
+  if (is_made_to_act(old)) leave(old->python_type());
   if (old) let_go_of_object(old->real.get());
 }
 
@@ -53,15 +66,25 @@ void let_go(std::span<const ValueRef> old) {
 }
 
 void let_go_of_object(PyObject* old) {
-  if (old && acts_at_its_end(old)) leave(old);
+  if (old && acts_at_its_end(old)) leave(Py_TYPE(old));
 }
 
 // A graph holds its inputs to its end.
 void let_go(const SymbolicFrame& f, const ValueRef& old, int places) {
-  if (!old || !old->source || !old->real || !acts_at_its_end(old->real.get())) return;
+  if (!is_made_to_act(old) && (!old || !old->source || !old->real || !acts_at_its_end(old->real.get()))) return;
   const auto holds = [&](const ValueRef& v) { return v && v.get() == old.get(); };
   if (std::ranges::count_if(f.slots, holds) + std::ranges::count_if(f.stack, holds) > places) return;
-  leave(old->real.get());
+  leave(old->python_type());
+}
+
+bool may_make_to_act(Tracer& t) { return notes_of_root(t).lost_objects == LostObjects::None; }
+
+void expect_kept(const Tracer& t, FrameNotes& notes, const std::function<bool(const ValueRef&)>& is_kept) {
+  for (const ValueRef& v : t.objects.data_owners) {
+    if (!is_made_to_act(v) || is_kept(v)) continue;
+    notes.lost_objects = LostObjects::Found;
+    leave(v->python_type());
+  }
 }
 
 bool may_let_go(Tracer& t) {

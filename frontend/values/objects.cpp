@@ -248,6 +248,7 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
       let_go_of_object(a.value.get());
   }
   Stored* const known = written(name);
+  if (known && known->value && !known->value->real) let_go(known->value);
   if (known && !v && !real) {
     attrs.erase(attrs.begin() + (known - attrs.data()));
     places_ = PyRef();

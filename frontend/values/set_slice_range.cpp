@@ -13,6 +13,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/hashed_keys.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/size_value.h"
@@ -57,6 +58,7 @@ bool SetValue::discard(Tracer& t, const ValueRef& v) {
 }
 
 void SetValue::clear(Tracer& t) {
+  let_go(held);
   checked(PySet_Clear(members.get()));
   PyDict_Clear(values.get());
   held.clear();
