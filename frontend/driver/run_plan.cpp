@@ -70,13 +70,13 @@ struct Runner {
     kernel.take_inputs(steps.regs);
     std::optional<Recording> recording;
     if (plan.calls_out) recording.emplace(out.calls);
+    if (!plan.output_symbols.empty()) steps.symbol_values();  // as they are before the graph writes
     {
       const AsFound still{*this};
       kernel.run(out.committed);
     }
     recording.reset();
     out.calls.clear();
-    if (!plan.output_symbols.empty()) steps.symbol_values();
     for (const EntryPlan::OutputSymbol& of_output : plan.output_symbols)
       steps.symbols[static_cast<std::size_t>(of_output.symbol)] =
           kernel.output_tensor(static_cast<std::size_t>(of_output.output))

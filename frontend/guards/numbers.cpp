@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "frontend/tensors/tensor_element.h"
 #include "ir/core/error.h"
 
 namespace md {
@@ -21,12 +22,15 @@ PyRef size_as_int(const NumberExpr& e, const ShapeEnv* env, std::span<const std:
 
 }  // namespace
 
+PyRef float_input(PyObject* o) {
+  double element;
+  if (o && PyFloat_CheckExact(o)) return PyRef::borrow(o);
+  return o && read_element(o, DType::Float64, &element) ? PyRef::steal(PyFloat_FromDouble(element)) : PyRef();
+}
+
 PyRef evaluate(const NumberExpr& e, std::span<PyObject* const> floats, const ShapeEnv* env,
                std::span<const std::int64_t> known) {
-  if (e.place >= 0) {
-    PyObject* const o = floats[static_cast<std::size_t>(e.place)];
-    return o && PyFloat_CheckExact(o) ? PyRef::borrow(o) : PyRef();
-  }
+  if (e.place >= 0) return float_input(floats[static_cast<std::size_t>(e.place)]);
   if (e.constant) return e.constant;
   if (!e.function) return size_as_int(e, env, known);
   std::array<PyRef, kMostOperands> held;

@@ -30,6 +30,9 @@ struct NumberTest {
   std::string text;  // "L['f'] > 1.0"
 };
 
+// The float an input is, or holds as a tensor of float64 without dimensions; null: it is neither.
+PyRef float_input(PyObject* o);
+
 // The number for these inputs; null: something fails, or an input is no float. Sets no exception, runs no code of the
 // program. `known`: values of symbols.
 PyRef evaluate(const NumberExpr& e, std::span<PyObject* const> floats, const ShapeEnv* env,

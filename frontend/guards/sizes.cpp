@@ -5,6 +5,7 @@
 
 #include "frontend/cpython/byte_stream.h"
 #include "frontend/tensors/array_view.h"
+#include "frontend/tensors/tensor_element.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/core/error.h"
 
@@ -12,6 +13,7 @@ namespace md {
 
 std::string to_string(const std::string& source, SizePlace::Field field, int dim) {
   if (field == SizePlace::Field::Value) return source;
+  if (field == SizePlace::Field::Element) return source + ".item()";
   if (field == SizePlace::Field::StreamAt) return source + ".tell()";
   if (field == SizePlace::Field::StreamLeft) return "___left(" + source + ")";
   return source + (field == SizePlace::Field::Size ? ".size()[" : ".stride()[") + std::to_string(dim) + "]";
@@ -68,6 +70,7 @@ bool read_size(PyObject* o, SizePlace::Field field, int dim, std::int64_t& out) 
     out = field == SizePlace::Field::Size ? a.size(dim) : a.stride(dim);
     return true;
   }
+  if (field == SizePlace::Field::Element) return read_element(o, DType::Int64, &out);
   if (dim >= tensor_impl(o)->dim()) return false;
   const TensorImpl& t = *tensor_impl(o);
   out = (field == SizePlace::Field::Size ? t.sizes : t.strides)[static_cast<std::size_t>(dim)];
@@ -105,7 +108,8 @@ void SizeAssumption::explain_difference(const SizeFact& f, PyObject* const* regs
   for (const std::uint16_t reg : f.floats) {
     const std::string& source = why.compiled->nodes[static_cast<std::size_t>(*node++)].name;
     places += (places.empty() ? "" : ", ") + strip_local_scope(source);
-    why.actual += (why.actual.empty() ? "" : ", ") + constant_repr(regs[reg]);
+    const PyRef now = float_input(regs[reg]);
+    why.actual += (why.actual.empty() ? "" : ", ") + constant_repr(now ? now.get() : regs[reg]);
   }
   if (f.condition->form == SizeCondition::Form::Equals) add(f.actual);
   for (const SizeFact::Read& r : f.reads) add(r);

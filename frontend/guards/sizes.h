@@ -12,10 +12,10 @@
 
 namespace md {
 
-// A number of an input: an int itself, one size or stride of a tensor, where an io.BytesIO stands or what is left of
-// it.
+// A number of an input: an int itself, one size or stride of a tensor, the int in a tensor without dimensions, where an
+// io.BytesIO stands or what is left of it.
 struct SizePlace {
-  enum class Field : std::uint8_t { Value, Size, Stride, StreamAt, StreamLeft };
+  enum class Field : std::uint8_t { Value, Size, Stride, Element, StreamAt, StreamLeft };
   SourceRef source = nullptr;
   Field field = Field::Value;
   int dim = 0;

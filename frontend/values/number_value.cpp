@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -26,11 +27,12 @@ namespace {
 struct ExprBuilder {
   NumberTest& test;
 
-  std::string float_at(NumberExpr& e, SourceRef source) {
+  std::string float_at(NumberExpr& e, const NumberValue& n) {
+    const SourceRef source = n.source;
     const auto at = std::ranges::find(test.floats, source);
     e.place = static_cast<int>(at - test.floats.begin());
     if (at == test.floats.end()) test.floats.push_back(source);
-    return source->name;
+    return source->name + (n.of_element ? ".item()" : "");
   }
 
   std::string build(NumberExpr& e, const ValueRef& v) {
@@ -44,7 +46,7 @@ struct ExprBuilder {
       e.constant = v->real;
       return constant_repr(v->real.get());
     }
-    if (n->source) return float_at(e, n->source);
+    if (n->source) return float_at(e, *n);
     e.function = n->function;
     std::string text;
     for (auto& operand : n->operands) {
@@ -59,7 +61,7 @@ struct ExprBuilder {
 // From here on the number is `expected`, in this trace and by a guard.
 void assume(const NumberValue& n, const PyRef& expected) {
   Tracer& t = *n.tracer;
-  if (n.source) return t.guard(GuardKind::EqualsMatch, n.source, expected);
+  if (n.source && !n.of_element) return t.guard(GuardKind::EqualsMatch, n.source, expected);
   auto test = std::make_shared<NumberTest>();
   auto expression = std::make_shared<NumberExpr>();
   ExprBuilder builder{*test};
@@ -108,10 +110,11 @@ Reg NumberValue::rebuild(PlanBuilder& b) {
     return b.step(std::move(read));
   }
   if (call) throw InternalError("a drawn number was not planned");
-  if (source) return b.load_source(source);
-  b.plan.calls_first = true;  // it may fail
+  if (source && !of_element) return b.load_source(source);
+  b.plan.calls_first = true;  // it may fail, or be another one once the graph has run
   PlanStep s{StepOp::Call};
-  s.a = b.load_constant(function);
+  s.a = b.load_constant(of_element ? PyRef::borrow(own_attribute(tensor_type, "item")) : function);
+  if (of_element) s.regs.push_back(b.load_source(source));
   for (auto& v : operands) s.regs.push_back(b.rebuild(v));
   s.out = b.plan.registers++;
   const Reg out = s.out;
@@ -173,7 +176,7 @@ void plan_graph_numbers(PlanBuilder& b) {
   for (auto& v : b.tracer.effects.deferred)
     if (auto* n = as<NumberValue>(v)) {
       b.plan.numbers.emplace_back(n->input, b.rebuild(v));
-      b.plan.calls_first = b.plan.calls_first || !n->source;
+      b.plan.calls_first = b.plan.calls_first || !n->source || n->of_element;
     }
 }
 

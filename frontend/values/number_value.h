@@ -37,6 +37,7 @@ struct NumberValue final : Value {
   PyRef hint;                 // the number while tracing; null: of a drawn one
   Tracer* tracer = nullptr;   // where there is a hint
   SourceRef input = nullptr;  // of the graph, once there is a node
+  bool of_element = false;    // at the source is a tensor without dimensions that holds it
 };
 
 // A float of an input that is no constant of the trace; null: it is one.

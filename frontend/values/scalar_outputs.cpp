@@ -6,7 +6,9 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/input_elements.h"
 #include "frontend/values/item_numbers.h"
+#include "frontend/values/number_functions.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
 #include "ir/graph/op_ids.h"
@@ -199,6 +201,10 @@ void require_true(Tracer& t, TensorValue& x) {
 
 ValueRef captured_int(Tracer& t, TensorValue& x) {
   if (!t.config.capture_scalar_outputs || is_complex(x.type.dtype)) return {};
+  if (const ValueRef known = element_of_input(t, x))
+    return known->kind == ValueKind::Number
+               ? call_on_numbers(t, reinterpret_cast<PyObject*>(&PyLong_Type), CallArgs{{known}, {}})
+               : known;
   if (is_floating(x.type.dtype)) return item_function(t, "int", {number_in(t, x)});
   const ValueRef read = item_of(t, x);
   Size value;
@@ -209,6 +215,7 @@ ValueRef captured_int(Tracer& t, TensorValue& x) {
 
 ValueRef captured_item(Tracer& t, TensorValue& x) {
   if (!t.config.capture_scalar_outputs || is_complex(x.type.dtype)) return {};
+  if (ValueRef known = element_of_input(t, x)) return known;
   if (is_floating(x.type.dtype)) return number_in(t, x);
   if (x.type.dtype != DType::Bool) return captured_int(t, x);
   return test_in(t, x);
