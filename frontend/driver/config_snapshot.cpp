@@ -25,7 +25,8 @@ TraceConfig config_snapshot(const CompileOptions& options) {
   c.capture_scalar_outputs = c.fullgraph || flag("capture_scalar_outputs");
   c.capture_dynamic_output_shape_ops = c.fullgraph || flag("capture_dynamic_output_shape_ops");
   c.trace_more = flag("trace_more");
-  c.allow_empty_graphs = flag("allow_empty_graphs") || flag("force_replace");
+  // With fullgraph a call without tensor operations says nothing of the next one.
+  c.allow_empty_graphs = c.fullgraph || flag("allow_empty_graphs") || flag("force_replace");
   c.allow_rnn = flag("allow_rnn");
   c.enable_trace_unittest = flag("enable_trace_unittest");
   c.no_build_set = flag("inject_BUILD_SET_unimplemented_TESTING_ONLY");

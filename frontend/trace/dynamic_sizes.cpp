@@ -225,10 +225,37 @@ void assume_number(Tracer& t, std::shared_ptr<const NumberTest> test) {
 
 namespace {
 
+// Parameters that are computed with as sizes are, by op; `any`: no value of theirs is treated apart.
+struct OpenParam {
+  std::string_view op, param;
+  bool any = false;
+};
+constexpr OpenParam kOpenParams[] = {{"kthvalue", "k"},
+                                     {"repeat", "repeats"},
+                                     {"repeat_interleave", "repeats"},
+                                     {"roll", "shifts", true},
+                                     {"select", "index"},
+                                     {"tile", "dims"},
+                                     {"topk", "k"},
+                                     {"tril", "diagonal", true},
+                                     {"triu", "diagonal", true}};
+
+const OpenParam* open_param(const Op& op, const Param& p) {
+  const auto* row =
+      std::ranges::find_if(kOpenParams, [&](auto& o) { return op.public_name == o.op && p.name == o.param; });
+  return row == std::end(kOpenParams) ? nullptr : row;
+}
+
 bool is_size_param(const Param& p) {
   for (const char* name : {"size", "sizes", "shape", "length", "start", "end", "n", "m"})
     if (p.name == name) return true;
   return false;
+}
+
+// A number that stays a symbol: 0 and 1 are constants of the trace, and so is the sign.
+Size settle_number(Size s) {
+  if (s.expr()->env->is_backed(s) && hint(s) < 0 && guard_lt(s, 0)) return s.expr()->env->simplify(s);
+  return settle(s);
 }
 
 // Calls f on every symbolic size inside.
@@ -251,11 +278,12 @@ bool settle_arguments(const Op& op, const BoundArgs& bound, std::vector<Arg>& ar
   for (std::size_t i = 0; i < bound.size() && i < op.schema.params.size(); ++i) {
     const Param& p = op.schema.params[i];
     if (p.type == ParamType::Operand || p.type == ParamType::OperandOpt) continue;
-    const bool stays = is_size_param(p) || p.type == ParamType::Index;
+    const OpenParam* row = open_param(op, p);
+    const bool stays = row || is_size_param(p) || p.type == ParamType::Index;
     Arg copy = bound[i];
     for_each_size(copy, [&](Size s) {
       const bool open = stays || !s.expr()->env->is_backed(s);
-      known[s.expr()] = open ? settle(s) : specialise(s);
+      known[s.expr()] = row && row->any ? s : open ? settle_number(s) : specialise(s);
     });
   }
   bool changed = false;

@@ -5,6 +5,7 @@
 
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/tensors/tensor_parts.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/tensor.h"
@@ -23,6 +24,8 @@ bool is_open_number(const ValueRef& v) {
   const ValueKind kind = known_form(v)->kind;
   return kind == ValueKind::Number || kind == ValueKind::Size;
 }
+
+bool is_false(const ValueRef& v) { return v->kind == ValueKind::Constant && v->real.get() == Py_False; }
 
 // Of a float of the graph and a tensor of this dtype the product is of that dtype.
 bool keeps_dtype(DType dtype, const ValueRef& number) {
@@ -52,8 +55,13 @@ ValueRef filled_with(Tracer& t, const std::string& name, Spelling spelling, Call
   const bool by_keyword = static_cast<bool>(number);
   if (!number && args.positional.size() == at + 1) number = args.positional[at];
   if (!number || !is_open_number(number) || args.positional.size() > at + 1) return {};
-  for (auto& [key, value] : args.keywords)
-    if (text_of(key.get()) != "device") return {};
+  for (auto& [key, value] : args.keywords) {
+    const std::string keyword = text_of(key.get());
+    const PyRef given = keyword == "dtype" ? value->as_constant() : PyRef();
+    DType dtype;
+    const bool chosen = given && as_dtype(given.get(), dtype) && keeps_dtype(dtype, number);
+    if (keyword != "device" && !(keyword == "requires_grad" && is_false(known_form(value))) && !chosen) return {};
+  }
   auto* like = name == "full" ? nullptr : as<TensorValue>(known_form(args.positional.at(0)));
   if (name != "full" && (!like || !keeps_dtype(like->type.dtype, number))) return {};
   const bool of_int = known_form(number)->kind == ValueKind::Size;
@@ -66,15 +74,18 @@ ValueRef filled_with(Tracer& t, const std::string& name, Spelling spelling, Call
 }
 
 // Those whose formulas are Python code, minidynamo/polyfills/number_formulas.py.
-constexpr std::string_view kInPython[] = {"addcdiv",  "addcmul",    "addmm",    "baddbmm",    "celu",
-                                          "elu",      "hardshrink", "hardtanh", "leaky_relu", "lerp",
-                                          "linspace", "pow",        "softplus", "softshrink", "threshold"};
+constexpr std::string_view kInPython[] = {"addbmm",     "addcdiv",  "addcmul",    "addmm",     "addmv",      "addr",
+                                          "baddbmm",    "celu",     "dist",       "elu",       "hardshrink", "hardtanh",
+                                          "leaky_relu", "lerp",     "linspace",   "logspace",  "norm",       "pow",
+                                          "scatter",    "softplus", "softshrink", "threshold", "vector_norm"};
 
-constexpr std::string_view kFunctional = "nn.functional.";
+constexpr std::string_view kNamespaces[] = {"nn.functional.", "linalg."};
 
 bool is_number_for(std::string_view name, const ValueRef& v) {
-  if (name != "pow") return known_form(v)->kind == ValueKind::Number;
-  return known_form(v)->kind == ValueKind::Size;  // floats are operands of the op
+  const ValueKind kind = known_form(v)->kind;
+  if (name == "pow") return kind == ValueKind::Size;  // floats are operands of the op
+  const bool of_order = name == "norm" || name == "vector_norm" || name == "dist";
+  return kind == ValueKind::Number || (of_order && kind == ValueKind::Size);
 }
 
 ValueRef by_python_formula(Tracer& t, const std::string& name, const CallArgs& args, bool inplace) {
@@ -82,7 +93,7 @@ ValueRef by_python_formula(Tracer& t, const std::string& name, const CallArgs& a
   const bool any = std::ranges::any_of(args.positional, fits) ||
                    std::ranges::any_of(args.keywords, [&](const auto& k) { return fits(k.second); });
   if (!any || args.positional.empty()) return {};
-  if (name != "linspace" && !as<TensorValue>(known_form(args.positional[0]))) return {};
+  if (name != "linspace" && name != "logspace" && !as<TensorValue>(known_form(args.positional[0]))) return {};
   const PyRef module = checked(import_module("minidynamo.polyfills.number_formulas"));
   const PyRef formula = checked(PyObject_GetAttrString(module.get(), name.c_str()));
   const ValueRef made = t.realize(t.call(t.from_object(formula.get(), nullptr), args));
@@ -95,7 +106,8 @@ ValueRef by_python_formula(Tracer& t, const std::string& name, const CallArgs& a
 ValueRef by_number_formula(Tracer& t, const std::string& name, Spelling spelling, const CallArgs& args) {
   const bool inplace = name.ends_with('_') && !name.ends_with("__");
   std::string base = inplace ? name.substr(0, name.size() - 1) : name;
-  if (base.starts_with(kFunctional)) base.erase(0, kFunctional.size());
+  for (const std::string_view space : kNamespaces)
+    if (base.starts_with(space)) base.erase(0, space.size());
   if (std::ranges::binary_search(kInPython, std::string_view(base))) return by_python_formula(t, base, args, inplace);
   const bool sums = name == "add" || name == "sub" || name == "add_" || name == "sub_";
   if (!sums && name != "full" && name != "full_like" && name != "new_full") return {};

@@ -237,7 +237,7 @@ bool takes_number(const Value& v, DType& dtype) {
     dtype = type.dtype;
     return type.sizes.empty();
   }
-  if (v.kind != ValueKind::Number && v.kind != ValueKind::Constant) return false;
+  if (v.kind != ValueKind::Number && v.kind != ValueKind::Size && v.kind != ValueKind::Constant) return false;
   PyTypeObject* const type = v.python_type();
   dtype = type == &PyFloat_Type ? default_dtype() : type == &PyLong_Type ? DType::Int64 : DType::Bool;
   return type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type;
@@ -254,7 +254,7 @@ bool add_types(Tracer& t, const ValueRef& raw, CommonType& common) {
                                [&](const ValueRef& item) { return add_types(t, item, common); });
   DType dtype;
   if (!takes_number(*v, dtype)) return false;
-  common.traced = common.traced || plan_number(v) || v->kind == ValueKind::Tensor;
+  common.traced = common.traced || plan_number(v) || v->kind == ValueKind::Tensor || v->kind == ValueKind::Size;
   common.dtype = common.dtype ? promote(*common.dtype, dtype) : dtype;
   return true;
 }

@@ -23,7 +23,7 @@ Arg only_value(const Expansion& e) {
   return pair(e.call(id::Clone, {e.arg(0)}), e.call(id::FullLike, {e.arg(0), 0, DType::Int64}));
 }
 
-Arg at_position(const Expansion& e, const Arg& x, int d, std::int64_t i, bool keepdim) {
+Arg at_position(const Expansion& e, const Arg& x, int d, Size i, bool keepdim) {
   const Arg part = e.call(id::Select, {x, d, i});
   return keepdim ? e.call(id::Unsqueeze, {part, d}) : part;
 }
@@ -57,9 +57,10 @@ Arg expand_rule(ops::KthValue, const Expansion& e) {
   const TensorType x = e.tensor(0);
   const int d = checked_dim(e, e.size(2), x.dim());
   const Size n = x.dim() == 0 ? Size(1) : x.sizes[d];
-  const std::int64_t k = fixed_size(e.size(1));
+  const Size k = e.size(1);
   if (x.dtype == DType::Bool) e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
-  if (k < 1 || guard_lt(n, k)) e.fail(ErrorKind::Runtime, "selected number k out of range for dimension {}", d);
+  if (guard_lt(k, 1) || guard_lt(n, k))
+    e.fail(ErrorKind::Runtime, "selected number k out of range for dimension {}", d);
   if (x.dim() == 0) return only_value(e);
   const Sorted s = sorted(e, e.arg(0), d, false);
   return pair(e.call(id::Clone, {at_position(e, s.values, d, k - 1, e.flag(3))}),

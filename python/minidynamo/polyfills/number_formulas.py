@@ -110,9 +110,11 @@ def hardshrink(input, lambd=0.5):
 
 
 def pow(input, exponent):
-    if not _C.is_tensor(input) or _C.is_tensor(exponent) or not _floats(input):
+    if not _C.is_tensor(input) or _C.is_tensor(exponent) or input.is_complex() or input.dtype == _C.bool:
         return NotImplemented
-    return _C.pow(input, _C.full((), 1.0, dtype=input.dtype) * exponent)
+    if not input.is_floating_point() and exponent < 0:
+        return NotImplemented
+    return _C.pow(input, _C.full((), 1, dtype=input.dtype) * exponent).to(input.dtype)
 
 
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
@@ -125,3 +127,62 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     i = _C.arange(steps, dtype=_C.float64)
     line = _C.where(i < steps // 2, a.double() + step * i, b.double() - step * (steps - 1 - i))
     return line.float()
+
+
+def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
+    chosen = _C.get_default_dtype() if dtype is None else dtype
+    usual = chosen == _C.float32 and device is None and not requires_grad and steps > 1
+    if not usual or _C.is_tensor(start) or _C.is_tensor(end):
+        return NotImplemented
+    one = _C.full((), 1.0, dtype=_C.float64)
+    a, b = one * start, one * end
+    step = (b - a) / (steps - 1)
+    i = _C.arange(steps, dtype=_C.float64)
+    line = _C.where(i < steps // 2, a + step * i, b - step * (steps - 1 - i))
+    return _C.pow(one * base, line).float()
+
+
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    if not _floats(input, mat, vec):
+        return NotImplemented
+    return _weighted_sum(input, _C.mv(mat, vec), beta, alpha)
+
+
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    if not _floats(input, vec1, vec2):
+        return NotImplemented
+    return _weighted_sum(input, _C.outer(vec1, vec2), beta, alpha)
+
+
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    if not _floats(input, batch1, batch2):
+        return NotImplemented
+    return _weighted_sum(input, _C.bmm(batch1, batch2).sum(0), beta, alpha)
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    if not _C.is_tensor(x) or not _floats(x) or dtype not in (None, x.dtype):
+        return NotImplemented
+    if x.requires_grad and _C.is_grad_enabled():  # the derivative of a norm knows what it is at zero
+        return NotImplemented
+    if ord == 2 or ord == 1 or ord <= 0:  # these norms are computed in other ways
+        return NotImplemented
+    dims = list(range(x.dim())) if dim is None else dim
+    powers = _wide(x).abs() ** ord
+    return (powers.sum(dims, keepdim) ** (1 / ord)).to(x.dtype)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+    if isinstance(p, str) or p is None:
+        return NotImplemented
+    return vector_norm(input, p, dim, keepdim, dtype=dtype)
+
+
+def dist(input, other, p=2):
+    return vector_norm(input - other, p) if _floats(input, other) else NotImplemented
+
+
+def scatter(input, dim, index, value, *, reduce=None):
+    if not _floats(input) or _C.is_tensor(value) or reduce is not None:
+        return NotImplemented
+    return _C.scatter(input, dim, index, _C.full(index.shape, 1.0, dtype=input.dtype) * value)
