@@ -133,7 +133,7 @@ CHANGING = {
     "repeat_interleave": (lambda x, k: x.repeat_interleave(k), INTS),
     "topk": (lambda x, k: torch.topk(x, k=k - 1, dim=1)[1], (3, 4, 5)),
     "kthvalue": (lambda x, k: torch.kthvalue(x, k, dim=1)[0], INTS),
-    "roll": (lambda x, k: x.roll(shifts=k, dims=1), INTS),
+    "roll": (lambda x, k: x.roll(shifts=k, dims=1), (2, 3, 4)),
     "select": (lambda x, k: x.select(1, index=k), INTS),
     "last": (lambda x, k: x[:, -k:], INTS),
     "tril": (lambda x, k: x.tril(diagonal=k - 3), INTS),
