@@ -10,6 +10,7 @@
 #include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/held_objects.h"
 #include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/shown_gradients.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/untouched_memory.h"
@@ -275,6 +276,7 @@ int init_handlers(PyObject* module) {
   no_handler = PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl");
   if (!no_handler) return -1;
   set_answer_call(answer_of_handlers);
+  init_shown_gradients();
   return PyObject_SetAttr(reinterpret_cast<PyObject*>(tensor_type), handler_name, no_handler);
 }
 

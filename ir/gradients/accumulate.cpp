@@ -1,12 +1,19 @@
 // Adding to the `grad` of a tensor.
 #include "ir/gradients/backward_recorder.h"
+#include "ir/gradients/shown_gradients.h"
 #include "ir/gradients/tape.h"
+#include "ir/tensor/handled.h"
 
 namespace md {
 
 TapeRunner& tape_runner() {
   static TapeRunner runner;
   return runner;
+}
+
+ShownGradients& shown_gradients() {
+  static ShownGradients shown;
+  return shown;
 }
 
 namespace {
@@ -43,14 +50,27 @@ bool has_own_memory(const TensorImpl& g) {
 
 }  // namespace
 
+// Whether nobody else has the tensor: the object that a handler knows it by goes with it.
+static bool is_only_here(const TensorRef& g) {
+  const Handled* const h = handled_of(*g);
+  return g->use_count() == (h && h->kept ? 2u : 1u);
+}
+
 void add_to_grad(TensorImpl& t, const TensorRef& g) {
   if (BackwardRecorder* recorder = backward_recorder()) return recorder->accumulate(TensorRef(&t), g);
-  add_to_grad_now(t, g, g->use_count() == 1);
+  add_to_grad_now(t, g, is_only_here(g));
 }
 
 void add_to_grad_now(TensorImpl& t, const TensorRef& g, bool ours) {
   GradRecord& r = make_grad_record(t);
   if (!r.grad) {
+    if (in_transform() && shown_gradients().first) {
+      if (TensorRef shown = shown_gradients().first(g, TensorRef(&t), ours && has_layout_of(*g, t))) {
+        r.grad = std::move(shown);
+        r.grad_face = nullptr;
+        return;
+      }
+    }
     const bool own = ours && has_own_memory(*g) && has_layout_of(*g, t);
     if (own && !grad_enabled()) g->base = nullptr;
     r.grad = own || grad_enabled() ? g : copy_laid_out(g, t);

@@ -6,6 +6,7 @@
 #include "ir/core/error.h"
 #include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/node_names.h"
+#include "ir/gradients/shown_gradients.h"
 #include "ir/tensor/handled.h"
 
 namespace md {
@@ -86,6 +87,7 @@ CallNode::CallNode(const Op& op, OpCaller& caller, std::span<const Arg> args, st
     : op_(op), name_(&node_name(op, args)), caller_(caller), args_(args.begin(), args.end()) {
   add_edges();
   reads_ = rule_reads(op_, args_, made, wanted_);
+  if (in_transform()) add_shown_reads(made);
   save_operands(nullptr);
 }
 
@@ -100,6 +102,13 @@ CallNode::CallNode(const Op& op, OpCaller& caller, std::span<const Arg> args)
     copy = caller_.call(id::Clone, {args[0]}).get<TensorRef>();
   }
   save_operands(copy);
+}
+
+void CallNode::add_shown_reads(std::span<const TensorRef> made) {
+  if (!shown_gradients().reads) return;
+  const RuleReads more = shown_gradients().reads(op_, args_, made, wanted_);
+  reads_.operands |= more.operands;
+  reads_.results |= more.results;
 }
 
 void CallNode::add_edges() {
@@ -288,8 +297,12 @@ std::vector<TensorRef> CallNode::backward(std::span<const TensorRef> grads, cons
     if (!s.what.packed) s.what.unpack();  // says whether it was written to
   KeptOnly caller(backward_caller());
   const std::uint64_t first = next_order();
-  const Gradients found =
-      vjp(op_, caller, as_saved ? args_ : args, as_saved ? results_ : made, of_results, wanted_in(step));
+  const std::vector<Arg>&operands = as_saved ? args_ : args, &gave = as_saved ? results_ : made;
+  std::optional<Gradients> shown;
+  if (in_transform() && shown_gradients().of_call && !backward_recorder())
+    shown = shown_gradients().of_call(op_, operands, gave, of_results, wanted_in(step));
+  const Gradients found = shown ? *std::move(shown) : vjp(op_, caller, operands, gave, of_results, wanted_in(step));
+  shown.reset();
   std::vector<TensorRef> out;
   for (std::size_t i = 0; i < args_.size(); ++i) add_gradients(args_[i], found[i], out);
   if (grad_enabled()) depend_on_read(out, first);

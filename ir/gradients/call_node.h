@@ -36,6 +36,7 @@ class CallNode final : public GradNode {
   const Arg* plain_argument(const std::string& name) const;
 
  private:
+  void add_shown_reads(std::span<const TensorRef> made);
   TensorRef kept_result(const TensorRef& made);
   // Its place: operands are counted as edges are, results go on from there.
   struct Saved {

@@ -145,3 +145,42 @@ def test_making_a_layer():
     with Seen() as mode:
         torch.nn.Linear(4, 4)
     assert mode.names == ["empty.memory_format", "empty.memory_format", "uniform_.default", "uniform_.default"]
+
+
+BACKWARD = pathlib.Path(__file__).with_name("operators_shown_backward.txt").read_text().splitlines()
+
+
+def first(result):
+    while isinstance(result, (list, tuple)):
+        result = result[0]
+    return result
+
+
+def gone_back(text, mode=None):
+    """The gradients of the operands, and the names shown on the way back."""
+    given = operands(True)
+    with mode or torch.enable_grad():
+        end = first(eval(text, given))
+        gradient = torch.ones_like(end)
+        if mode:
+            mode.names.clear()
+        end.backward(gradient)
+    names = list(mode.names) if mode else []
+    tensors = {n: t for n, t in given.items() if isinstance(t, torch.Tensor)}
+    return {n: t.grad.tolist() for n, t in tensors.items() if t.grad is not None}, names
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_operators_shown_in_backward(part):
+    """What the way back of a call shows, with ones for gradients (recorded from torch 2.13)."""
+    wrong = []
+    for line in BACKWARD[part::5]:
+        text, _, names = line.partition("  -> ")
+        gradients, shown = gone_back(text, Seen())
+        if shown != names.split():
+            wrong.append((text, names, " ".join(shown)))
+        plain, _ = gone_back(text)
+        if not any(draw in text for draw in DRAWS):
+            if plain.keys() != gradients.keys() or not all(alike(plain[n], gradients[n]) for n in plain):
+                wrong.append((text, "other gradients than without a mode"))
+    assert not wrong

@@ -1,6 +1,7 @@
 """Operators that are one call for handlers, above the record of gradients: what goes back through them."""
 
 import threading
+from importlib import import_module
 
 from .. import _C, _ops
 from ..autograd.function import Function
@@ -42,6 +43,15 @@ def _filled(values, tensors):
     return made
 
 
+def _formulas():
+    """gradients.py, whose formulas call operators by this module."""
+    return import_module(".gradients", __package__)
+
+
+def _is_differentiable(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
 class _Recorded(Function):
     """One call of an operator, whose tensors are given apart."""
 
@@ -50,13 +60,46 @@ class _Recorded(Function):
         made = ask(func, tuple(_filled(args, iter(tensors))), kwargs)
         results = [made] if isinstance(made, _C.Tensor) else list(made)
         ctx.call = func, args, kwargs
-        ctx.save_for_backward(*tensors)
-        ctx.mark_non_differentiable(*(r for r in results if not r.is_floating_point() and not r.is_complex()))
+        ctx.set_materialize_grads(False)
+        read = _formulas().results_read(func._opname)
+        ctx.save_for_backward(*tensors, *(r if i in read else None for i, r in enumerate(results)))
+        ctx.mark_non_differentiable(*(r for r in results if r is not None and not _is_differentiable(r)))
         return made if isinstance(made, _C.Tensor) else tuple(results)
 
     @staticmethod
     def backward(ctx, *grads):
-        return None, None, None, *_by_parts(*ctx.call, ctx.saved_tensors, ctx.needs_input_grad[3:], grads)
+        saved, wanted = ctx.saved_tensors, ctx.needs_input_grad[3:]
+        tensors, results = saved[: len(wanted)], saved[len(wanted) :]
+        found = _by_formulas(*ctx.call, tensors, wanted, results, grads)
+        if found is None:
+            found = _by_parts(*ctx.call, tensors, wanted, grads)
+        return None, None, None, *found
+
+
+def _by_formulas(func, args, kwargs, tensors, wanted, results, grads):
+    """By the formulas of the operator; None if it has none."""
+    marks, names = iter(wanted), {}
+    values = _filled(args, iter(tensors))
+    given = {a.name: a.default_value for a in func._schema.arguments if a.has_default_value()}
+    told = {}
+    for argument, value in zip(func._schema.arguments, values):
+        told[argument.name] = value
+        count = len(list(_tensors([value])))
+        names[argument.name] = [next(marks) for _ in range(count)]
+    told |= kwargs
+    given |= told
+    formulas = _formulas()
+    if not formulas.knows(func._opname, told):
+        return None
+    found = formulas.gradients_of(func._opname, given, results, grads, {name: any(m) for name, m in names.items() if m})
+    if found is None:
+        return None
+    flat = []
+    for name, each in names.items():
+        of = found.get(name)
+        of = of if isinstance(of, (list, tuple)) else [of] * len(each)
+        flat += [g if is_wanted else None for g, is_wanted in zip(of, each)]
+    return flat
 
 
 def _by_parts(func, args, kwargs, tensors, wanted, grads):
@@ -74,7 +117,7 @@ def _by_parts(func, args, kwargs, tensors, wanted, grads):
             watched = [t for t, is_wanted in zip(tensors, wanted) if is_wanted]
             made = implementation(func._opname)(*_filled(args, iter(tensors)), **without_places(kwargs))
         results = [made] if isinstance(made, _C.Tensor) else list(made)
-        pairs = [(r, g) for r, g in zip(results, grads) if g is not None and r.requires_grad]
+        pairs = [(r, g) for r, g in zip(results, grads) if g is not None and r is not None and r.requires_grad]
         from ..autograd import grad
 
         found = grad(
@@ -83,6 +126,8 @@ def _by_parts(func, args, kwargs, tensors, wanted, grads):
     finally:
         _here.opening -= 1
         _C._set_grad_enabled(again)
+    if func._opname.endswith("_backward"):  # depends on what it read, if only by 0
+        found = [_C.zeros_like(t) if g is None else g for t, g in zip(watched, found)]
     left = iter(found)
     return [next(left) if is_wanted else None for is_wanted in wanted]
 

@@ -13,7 +13,7 @@ _NUMBERS_AS_TENSORS = {"add", "sub", "mul", "div", "floor_divide", "add_", "sub_
 
 
 @functools.cache
-def _own_ops():
+def own_ops():
     """{name in the table: (public name, [parameter names])}"""
     return {op["name"]: (op["public_name"], [p["name"] for p in op["params"]]) for op in json.loads(_C.op_table_json())}
 
@@ -21,7 +21,7 @@ def _own_ops():
 def answer(name, inplace, args):
     """What handlers say to a call of an op of the table with all its arguments; NotImplemented: torch has no operator
     for it, its parts are asked about."""
-    base, names = _own_ops()[name]
+    base, names = own_ops()[name]
     translate = TRANSLATIONS.get(name) or TRANSLATIONS.get(base)
     given = dict(zip(names, args))
     call = translate(given, inplace) if translate else Call(base, given)
@@ -38,7 +38,7 @@ def answer_recorded(name, inplace, args):
     record what shows what."""
     if derivatives.opens():
         return NotImplemented
-    base, names = _own_ops()[name]
+    base, names = own_ops()[name]
     translate = TRANSLATIONS.get(name) or TRANSLATIONS.get(base)
     given = dict(zip(names, args))
     call = translate(given, inplace) if translate else Call(base, given)
@@ -54,7 +54,7 @@ def answer_recorded(name, inplace, args):
 
 def answer_saved(name, inplace, results):
     """Shows what an op has given as its derivative keeps it."""
-    base, _ = _own_ops()[name]
+    base, _ = own_ops()[name]
     base = _SHOWN_AS.get(base, base)
     overload = {"pow": "Tensor_Tensor", "pow_number": "Scalar"}.get(name, "default")
     if base in derivatives.READS_RESULT or f"{base}.{overload}" in derivatives.READS_RESULT:

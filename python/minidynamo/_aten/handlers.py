@@ -37,6 +37,8 @@ def ask(func, args, kwargs):
     """The first answer that is not NotImplemented."""
     objects = _handled((*args, *kwargs.values()))
     types = tuple(type(o) for o in objects)
+    if not objects and not modes.stack():
+        return func(*args, **kwargs)
     if modes.stack():
         with modes.popped() as mode:
             result = mode.__torch_dispatch__(func, types, args, kwargs)

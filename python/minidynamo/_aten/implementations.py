@@ -2,6 +2,7 @@
 
 import builtins
 import math
+from importlib import import_module
 
 from .. import _C
 
@@ -327,10 +328,12 @@ def _loss(name):
 
 def implementation(base):
     """The callable that computes the operator of this name; None if there is none here."""
-    from importlib import import_module
-
     if base in IMPLEMENTATIONS:
         return IMPLEMENTATIONS[base]
+    if base.endswith(("_backward", "_backward_data")):
+        known = import_module(".backward_operators", __package__).BACKWARD_OPERATORS  # it looks up forward ones here
+        if base in known:
+            return known[base]
     found = getattr(_C, base, None)
     if callable(found) and not isinstance(found, type):
         return found
