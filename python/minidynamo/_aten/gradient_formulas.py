@@ -7,7 +7,6 @@ from .. import _C
 from .derivatives import call as operator
 
 _LN2, _LN10 = math.log(2), math.log(10)
-_END = 2**63 - 1
 
 
 def _scaled(x, number):
@@ -123,8 +122,15 @@ def _rest(grad, self, other, rounding_mode):
     return -grad * whole
 
 
-def _rounded(grad, rounding_mode):
-    return NotImplemented if rounding_mode is None else _C.zeros_like(grad)
+def _quotient_back(of):
+    """A rounded quotient is flat."""
+
+    def formula(grad, self, other, rounding_mode):
+        if rounding_mode is not None:
+            return _C.zeros_like(grad)
+        return grad / other if of == "self" else _quotient(grad, self, other)
+
+    return formula
 
 
 def _inverse(grad, result):
@@ -160,7 +166,7 @@ _ARITHMETIC = {
         "other": lambda grad, self, other: _rest(grad, self, other, "floor"),
     },
     "fmod": {"self": _same, "other": lambda grad, self, other: _rest(grad, self, other, "trunc")},
-    "div.mode": {"self": _rounded, "other": _rounded},
+    "div.mode": {"self": _quotient_back("self"), "other": _quotient_back("other")},
     "pow": {"self": _base_of_power, "exponent": _exponent_of_power},
     "pow.scalar": {"self": _power_of_number},
     "square": {"self": lambda grad, self: _power_of_number(grad, self, 2)},
@@ -232,6 +238,7 @@ _ONE_OPERAND = {
     "compact": _same,
     "convert": _same,
     "frac": _same,
+    "round.decimals": lambda grad: _C.zeros_like(grad),
     "positive": _same,
     "relu": lambda grad, result: operator("threshold_backward", grad, result, 0),
     "silu": lambda grad, self: operator("silu_backward", grad, self),
@@ -370,6 +377,29 @@ _PRODUCTS = {
         "self": lambda grad, mat2: grad.bmm(mat2.transpose(1, 2)),
         "mat2": lambda grad, self: self.transpose(1, 2).bmm(grad),
     },
+    "baddbmm": {
+        "self": lambda grad, beta: _added(grad, beta),
+        "batch1": lambda grad, batch2, beta, alpha: (
+            grad.bmm(batch2.transpose(1, 2)) if _plain(beta, alpha) else NotImplemented
+        ),
+        "batch2": lambda grad, batch1, beta, alpha: (
+            batch1.transpose(1, 2).bmm(grad) if _plain(beta, alpha) else NotImplemented
+        ),
+    },
+    "addmv": {
+        "self": lambda grad, beta: _added(grad, beta),
+        "mat": lambda grad, vec, beta, alpha: grad.view([-1, 1]) * vec if _plain(beta, alpha) else NotImplemented,
+        "vec": lambda grad, mat, beta, alpha: mat.t().mv(grad) if _plain(beta, alpha) else NotImplemented,
+    },
+    "addr": {
+        "self": lambda grad, beta: _added(grad, beta),
+        "vec1": lambda grad, vec2, beta, alpha: grad.mv(vec2) if _plain(beta, alpha) else NotImplemented,
+        "vec2": lambda grad, vec1, beta, alpha: grad.t().mv(vec1) if _plain(beta, alpha) else NotImplemented,
+    },
+    "vdot": {
+        "self": lambda grad, other: NotImplemented if other.is_complex() else grad * other,
+        "other": lambda grad, self: NotImplemented if self.is_complex() else grad * self,
+    },
     "mv": {
         "self": lambda grad, vec: grad.view([-1, 1]) * vec,
         "vec": lambda grad, self: self.t().mv(grad),
@@ -381,104 +411,9 @@ _PRODUCTS = {
     },
 }
 
-# --- Views -----------------------------------------------------------------------------------------------------------
-
-
-def _sliced_back(grad, call, dim, start, stop, step):
-    end = _END if stop is None else stop
-    return operator("slice_backward", grad, call.shape("self"), dim, start or 0, end, step)
-
-
-def _narrowed_back(grad, call, dim, start, length):
-    return operator("slice_backward", grad, call.shape("self"), dim, start, start + length, 1)
-
-
-def _permuted_back(grad, dims):
-    back = [0] * len(dims)
-    for place, d in enumerate(dims):
-        back[d % len(dims)] = place
-    return grad.permute(back)
-
-
-def _squeezed_back(grad, call, dim=None):
-    if dim is not None:
-        return _squeezed_dim_back(grad, call, dim)
-    for d, size in enumerate(call.shape("self")):
-        if size == 1:
-            grad = grad.unsqueeze(d)
-    return grad
-
-
-def _squeezed_dim_back(grad, call, dim):
-    rank = call.rank("self")
-    for d in sorted(d % rank for d in (dim if isinstance(dim, (list, tuple)) else [dim])) if rank else ():
-        if call.shape("self")[d] == 1:
-            grad = grad.unsqueeze(d)
-    return grad
-
-
-def _indexed_back(grad, call, indices):
-    items = list(indices) if isinstance(indices, (list, tuple)) else [indices]
-    if not all(item is None or isinstance(item, _C.Tensor) for item in items):
-        return NotImplemented
-    return operator("index_put", grad.new_zeros(call.shape("self"), **_kind(grad)), items, grad, True)
-
-
-_VIEWS = {
-    "view": lambda grad, call: grad.reshape(call.shape("self")),
-    "_unsafe_view": lambda grad, call: grad.reshape(call.shape("self")),
-    "squeeze": _squeezed_back,
-    "squeeze.dim": _squeezed_dim_back,
-    "unsqueeze": lambda grad, dim: operator("squeeze", grad, dim if dim >= 0 else dim + grad.dim(), overload="dim"),
-    "expand": _same,
-    "permute": _permuted_back,
-    "transpose": lambda grad, dim0, dim1: grad.transpose(dim0, dim1),
-    "t": lambda grad: grad.t(),
-    "T": lambda grad: grad.permute(list(range(grad.dim() - 1, -1, -1))),
-    "mT": lambda grad: grad.transpose(-2, -1),
-    "select": lambda grad, call, dim, index: operator("select_backward", grad, call.shape("self"), dim, index),
-    "select_at": lambda grad, call, dim, start: operator("select_backward", grad, call.shape("self"), dim, start),
-    "slice": _sliced_back,
-    "narrow": _narrowed_back,
-    "diagonal": lambda grad, call, offset, dim1, dim2: operator(
-        "diagonal_backward", grad, call.shape("self"), offset, dim1, dim2
-    ),
-    "diagonal_copy": lambda grad, call, offset, dim1, dim2: operator(
-        "diagonal_backward", grad, call.shape("self"), offset, dim1, dim2
-    ),
-    "unfold": lambda grad, call, dimension, size, step: operator(
-        "unfold_backward", grad, call.shape("self"), dimension, size, step
-    ),
-    "index": _indexed_back,
-    "diag_embed": lambda grad, offset=0, dim1=-2, dim2=-1: grad.diagonal(offset, dim1, dim2),
-    "take": lambda grad, self, index: operator("put", operator("zeros_like", self), index, grad, True),
-    "flip": lambda grad, dims: grad.flip(dims),
-    "roll": lambda grad, shifts, dims: _rolled_back(grad, shifts, dims),
-}
-
-
-def _rolled_back(grad, shifts, dims):
-    listed = list(shifts) if isinstance(shifts, (list, tuple)) else [shifts]
-    back = [-s for s in listed]
-    if not dims:
-        return operator("roll", grad, back)
-    dims = list(dims) if isinstance(dims, (list, tuple)) else [dims]
-    return operator("roll", grad, back[::-1], dims[::-1])
-
-
-def _selected(grad, call, dim, index, alpha=1):
-    return _added(grad.index_select(dim, index), alpha).expand(call.shape("source"))
-
-
 FORMULAS = {
     **_ARITHMETIC,
-    **{name: _unary(formula) for name, formula in {**_ONE_OPERAND, **_VIEWS}.items()},
+    **{name: _unary(formula) for name, formula in _ONE_OPERAND.items()},
     **_LIMITS,
     **_PRODUCTS,
-    "stack": {"tensors": lambda grad, tensors, dim: [grad.select(dim, i) for i in range(len(tensors))]},
-    "index_add": {"self": _same, "source": _selected},
-    "index_copy": {
-        "self": lambda grad, dim, index: operator("index_fill", grad, dim, index, 0, overload="int_Scalar"),
-        "source": _selected,
-    },
 }

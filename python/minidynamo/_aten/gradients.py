@@ -96,8 +96,9 @@ def _row(name):
     """({argument: formula}, the results that are shown once more as they were kept) of an operator or op."""
     from .gradient_formulas import FORMULAS
     from .layer_gradients import KEPT_APART, LAYER_FORMULAS
+    from .placement_gradients import PLACEMENT_FORMULAS
 
-    row = FORMULAS.get(name) or LAYER_FORMULAS.get(name)
+    row = FORMULAS.get(name) or LAYER_FORMULAS.get(name) or PLACEMENT_FORMULAS.get(name)
     if row is None:
         return None
     names = dict.fromkeys(p for formula in row.values() for p in _parameters(formula))
@@ -141,7 +142,18 @@ def gradients_of(name, given, results, grads, wanted):
         if value is NotImplemented:
             return None
         made.update(value if argument == "*" else {argument: value})
-    return {a: _fitted(made.get(a), given[a]) for a, is_wanted in wanted.items() if is_wanted}
+    asked = [a for a, is_wanted in wanted.items() if is_wanted]
+    if not all(_fits(made.get(a), given[a]) for a in asked):  # the op's own rule says what is wrong
+        return None
+    return {a: _fitted(made.get(a), given[a]) for a in asked}
+
+
+def _fits(grad, operand):
+    if not isinstance(grad, _C.Tensor):
+        return True
+    sizes = (operand[0] if isinstance(operand, tuple) else operand).shape
+    behind = grad.shape[grad.dim() - len(sizes) :]
+    return grad.dim() >= len(sizes) and all(n in (1, m) for n, m in zip(sizes, behind))
 
 
 def _shown_again(result):

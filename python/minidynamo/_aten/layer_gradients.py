@@ -1,6 +1,7 @@
 """Formulas as in `gradient_formulas.py` for reductions, layers and losses."""
 
 from .. import _C
+from . import modes
 from .derivatives import call as operator
 from .gradient_formulas import _dims, _divided, _kind, _scaled, _sign, _unary, _unreduced, _zeroed
 
@@ -263,6 +264,12 @@ def _prelu(grad, self, weight):
     return _named(operator("_prelu_kernel_backward", grad, self, weight), "self", "weight")
 
 
+def _wide(kept):
+    """As torch has kept it: modes see nothing of it."""
+    with modes.none_active():
+        return kept.unsqueeze(-2)
+
+
 def _of_windows(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """One dimension is two, the first of which is 1."""
     spread = len(kernel_size)
@@ -270,7 +277,7 @@ def _of_windows(grad, self, kernel_size, stride, padding, ceil_mode, count_inclu
     if spread > 1:
         return operator(f"avg_pool{spread}d_backward", grad, self, kernel_size, list(stride or ()), padding, *rest)
     front = [[1, *kernel_size], [1, *(stride or kernel_size)], [0, *padding]]
-    made = operator("avg_pool2d_backward", grad.unsqueeze(-2), self.unsqueeze(-2), *front, *rest)
+    made = operator("avg_pool2d_backward", grad.unsqueeze(-2), _wide(self), *front, *rest)
     return operator("squeeze", made, -2, overload="dim")
 
 
@@ -280,15 +287,15 @@ def _of_largest(grad, self, kernel_size, stride, padding, dilation, ceil_mode, r
         base, sizes = f"max_pool{spread}d_with_indices_backward", [kernel_size, list(stride or ()), padding, dilation]
         return operator(base, grad, self, *sizes, ceil_mode, result1)
     front = [[1, *kernel_size], [1, *(stride or kernel_size)], [0, *padding], [1, *dilation]]
-    wide = grad.unsqueeze(-2), self.unsqueeze(-2)
-    made = operator("max_pool2d_with_indices_backward", *wide, *front, ceil_mode, result1.unsqueeze(-2))
+    wide = grad.unsqueeze(-2), _wide(self)
+    made = operator("max_pool2d_with_indices_backward", *wide, *front, ceil_mode, _wide(result1))
     return operator("squeeze", made, -2, overload="dim")
 
 
 def _of_parts(grad, self, output_size):
     spread = len(output_size)
     if spread == 1:
-        made = operator("_adaptive_avg_pool2d_backward", grad.unsqueeze(-2), self.unsqueeze(-2))
+        made = operator("_adaptive_avg_pool2d_backward", grad.unsqueeze(-2), _wide(self))
         return operator("squeeze", made, -2, overload="dim")
     if spread == 2 and list(output_size) == [1, 1]:
         count = self.shape[-1] * self.shape[-2]
@@ -300,7 +307,7 @@ def _largest_of_parts(grad, self, output_size, result1):
     spread = len(output_size)
     if spread > 1:
         return operator(f"adaptive_max_pool{spread}d_backward", grad, self, result1)
-    made = operator("adaptive_max_pool2d_backward", *(t.unsqueeze(-2) for t in (grad, self, result1)))
+    made = operator("adaptive_max_pool2d_backward", grad.unsqueeze(-2), _wide(self), _wide(result1))
     return operator("squeeze", made, -2, overload="dim")
 
 
