@@ -157,6 +157,17 @@ class TracedForward {
   // Whether effects outside are part of it, which the graph could not have again.
   bool has_effects() const { return known_ && t_.effects.list().size() != effects_; }
 
+  // Whether the context is among what they store: it would outlive the call.
+  bool lets_context_out() const {
+    const auto is_context = [](const ValueRef& v) {
+      const auto* o = as<ObjectValue>(v);
+      return o && !o->real && is_library_class(o->type, LibraryClass::AutogradContext);
+    };
+    return std::any_of(
+        t_.effects.list().begin() + static_cast<std::ptrdiff_t>(effects_), t_.effects.list().end(),
+        [&](const SideEffect& e) { return is_context(e.value) || std::ranges::any_of(e.items, is_context); });
+  }
+
   void finish(const ValueRef& result) {
     if (!known_ || !add_results(result) || !find_nodes()) return;
     t_.graphs.current->delegated.push_back(std::move(call_));
@@ -314,6 +325,7 @@ ValueRef rule_apply(Tracer& t, CallArgs& args) {
   if (wanted && t.grad_enabled) forward.emplace(t, args[0], given, args);
   ValueRef result = t.call(t.from_object(of_module(kModule, "_run").get(), nullptr),
                            CallArgs{{args[0], make_ref<TupleValue>(std::move(given)), named}, {}});
+  if (forward && forward->has_effects() && forward->lets_context_out()) graph_break<GB0019>();
   if (forward && forward->has_effects()) not_modelled<GB0147>(self + ".apply", shown_args, "{}");
   if (forward) forward->finish(result);
   return result;

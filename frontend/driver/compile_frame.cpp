@@ -393,7 +393,7 @@ struct Compilation {
     auto* failed = dynamic_cast<const FailedCall*>(&e);
     const std::string call = rule ? rule->call : failed ? failed->call : "an operation";
     PyRef error = report("runtime_error", {py_str(call), cause, frames_list(places(t))});
-    if (!config.fullgraph) {
+    if (!config.fullgraph || (!rule && e.kind == ErrorKind::NotImplemented)) {  // the latter is for a kernel to say
       note_plain_reason(request.code, "operation failed");
       report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
       return {};

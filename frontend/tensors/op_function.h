@@ -61,8 +61,9 @@ PyRef wrap_result(const Op& op, const Arg& result, const PassedArgs& call);
 // torch.return_types.<name>: the named tuple of an op with named results.
 PyRef named_result(const Op& op, const Arg& result);
 PyTypeObject* named_result_type(const Op& op);
-int add_return_types(PyObject* module);  // submodule `return_types`
-int add_table_properties();              // x.T and the like
+const Op* op_of_result_type(const PyTypeObject* type);  // null: not such a type
+int add_return_types(PyObject* module);                 // submodule `return_types`
+int add_table_properties();                             // x.T and the like
 
 // --- Arguments of native functions ------------------------------------------------------------------------------
 // Distributes positional and keyword arguments over `names` (as many as `out`; absent ones stay null). The first

@@ -1,4 +1,5 @@
 // Named tuples of ops with several named results: torch.return_types.max(values=..., indices=...).
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,6 +45,11 @@ PyTypeObject* make_type(const Op& o) {
 }  // namespace
 
 PyTypeObject* named_result_type(const Op& op) { return (*result_types)[op.id]; }
+
+const Op* op_of_result_type(const PyTypeObject* type) {
+  const auto place = std::ranges::find(*result_types, type);
+  return type && place != result_types->end() ? &all_ops()[place - result_types->begin()] : nullptr;
+}
 
 PyRef named_result(const Op& op, const Arg& result) {
   const auto& items = result.get<ListArg>().items;

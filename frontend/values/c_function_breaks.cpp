@@ -42,7 +42,9 @@ PyRef owner_of_method(PyObject* f) {
 }
 
 // Asks for something the library keeps, and changes nothing.
-bool asks_library(const std::string& name) { return name.starts_with("get_") || name == "initial_seed"; }
+bool asks_library(const std::string& name) {
+  return name.starts_with("get_") || name.starts_with("is_anomaly_") || name == "initial_seed";
+}
 
 }  // namespace
 

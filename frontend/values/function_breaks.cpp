@@ -14,6 +14,7 @@
 #include "frontend/values/marks.h"
 #include "frontend/values/module_breaks.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/process_questions.h"
 #include "frontend/values/skipped_methods.h"
 #include "frontend/values/tensor_functions.h"
 #include "frontend/values/tensor_subclass.h"
@@ -102,7 +103,10 @@ constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo.cuda",
                                  "minidynamo.xpu",
                                  "minidynamo.mps",
-                                 "minidynamo.backends.mps"};
+                                 "minidynamo.backends.mps",
+                                 "minidynamo._tensors_of_parts",
+                                 "minidynamo.nested.jagged",
+                                 "minidynamo.nested.members"};
 
 const ClosedModule* closed_module(std::string_view module) {
   const auto below = [&](std::string_view of) {
@@ -364,6 +368,7 @@ void break_on_watched_warnings(PyObject* method) {
 }
 
 void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args) {
+  break_on_process_question(t, f);
   if (!t.config.trace_more) break_on_listed_device_call(t, f, args);
   if (!t.config.trace_more && !in_polyfills(f.globals.get())) break_if_listed(t, f, args);
   if (t.config.enable_trace_unittest && watches_warnings(f))

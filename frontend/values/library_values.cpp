@@ -8,6 +8,7 @@
 #include "frontend/cpython/type_dict.h"
 #include "frontend/tensors/constant_object.h"
 #include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/op_function.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -51,8 +52,20 @@ ValueRef new_of_constants(Tracer& t, ClassValue& cls, const CallArgs& given) {
 
 }  // namespace
 
+// torch.return_types.<name> of a sequence of as many items as the op has results.
+static ValueRef new_named_result(Tracer& t, PyTypeObject* type, const Op& op, const CallArgs& args) {
+  if (!args.keywords.empty() || args.size() != 1) return {};
+  auto tuple = make_ref<TupleValue>(collect(t, args[0]), type);
+  tuple->fields = op.schema.result_names;
+  if (tuple->items.size() == tuple->fields.size()) return tuple;
+  const std::string expected = std::to_string(tuple->fields.size()), given = std::to_string(tuple->items.size());
+  t.raise(PyExc_TypeError,
+          std::string(type->tp_name) + "() takes a " + expected + "-sequence (" + given + "-sequence given)");
+}
+
 ValueRef new_library_value(Tracer& t, ClassValue& cls, const CallArgs& args) {
   PyTypeObject* type = cls.type();
+  if (const Op* op = op_of_result_type(type)) return new_named_result(t, type, *op, args);
   if (is_size_type(type)) return new_size(t, type, args);
   if (!is_c_type(type) || !cls.real) return {};
   if (is_library_value_type(type) && !t.config.trace_more)

@@ -101,6 +101,11 @@ bool is_tensor_method(const FunctionValue& f) {
 
 }  // namespace
 
+// Methods answer while tracing; the functions of the same names are calls like others.
+static bool has_own_handler(const FunctionValue& f, const std::string& name) {
+  return is_tensor_method(f) && handled_method(name);
+}
+
 bool handles_arguments(const std::string& method, const CallArgs& args) {
   const HandledMethod* const m = handled_method(method);
   return !m || fits_handler(*m, args);
@@ -147,13 +152,13 @@ ValueRef run_tensor_function(Tracer& t, FunctionValue& f, CallArgs args) {
 void check_tensor_question(const FunctionValue& f) {
   const std::string name = shown_name(f);
   if (name == "is_nonzero") graph_break<GB0033>(name);
-  if ((!name.starts_with("is_") && !name.starts_with("has_")) || handled_method(name)) return;
+  if ((!name.starts_with("is_") && !name.starts_with("has_")) || has_own_handler(f, name)) return;
   listed_break<GB0208>(std::string("bool"), std::string(is_tensor_method(f) ? "call_method" : "call_function"), name);
 }
 
 void check_tensor_answer(const FunctionValue& f, bool asks_tensor, const ValueRef& answer) {
   const PyRef c = asks_tensor && answer && answer->kind == ValueKind::Constant ? answer->as_constant() : PyRef();
-  if (!c || !(PyLong_Check(c.get()) || PyUnicode_Check(c.get())) || handled_method(shown_name(f))) return;
+  if (!c || !(PyLong_Check(c.get()) || PyUnicode_Check(c.get())) || has_own_handler(f, shown_name(f))) return;
   listed_break<GB0208>(std::string(Py_TYPE(c.get())->tp_name),
                        std::string(is_tensor_method(f) ? "call_method" : "call_function"), shown_name(f));
 }

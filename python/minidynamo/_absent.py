@@ -44,7 +44,7 @@ def absent_names(module, load=None):
     space = _torch_name(module)
 
     def __getattr__(name):
-        if name.startswith("__"):
+        if name.startswith("__") and name != "__config__":
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         if load is not None:
             found = _C._call_unhooked(load, (name, _MISSING), {})

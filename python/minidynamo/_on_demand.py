@@ -80,6 +80,7 @@ HOMES = {
         per_channel_affine_float_qparams _make_per_tensor_quantized_tensor _make_per_channel_quantized_tensor
     """,
     "fake_quantization": "fake_quantize_per_tensor_affine fake_quantize_per_channel_affine",
+    "_higher_order_ops": "while_loop",
     "backends._matmul": "set_float32_matmul_precision get_float32_matmul_precision",
 }
 TENSOR_TYPES = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()
@@ -94,6 +95,8 @@ def find(name, missing):
         found = getattr(import_module(".foreach_functions", __package__), name, missing)
     elif name.endswith("Tensor") and name.removesuffix("Tensor") in TENSOR_TYPES:
         found = import_module("._tensor_types", __package__).cpu_types[name]
+    elif name == "__config__":
+        found = import_module(".__config__", __package__)
     else:
         return missing
     if found is not missing:

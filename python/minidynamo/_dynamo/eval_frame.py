@@ -99,6 +99,15 @@ def get_default_backend():
     return "inductor" if _default_backend is None else _default_backend
 
 
+def innermost_fn(fn, unaltered_fn_attr="_torchdynamo_orig_callable"):
+    """The function under all wrappers of compile(), disable() and their kin."""
+    while hasattr(fn, unaltered_fn_attr):
+        fn = getattr(fn, unaltered_fn_attr)
+        if not callable(fn):
+            raise AssertionError(f"A callable function is expected, but {type(fn)} is provided.")
+    return fn
+
+
 def resolve_backend(backend):
     """(callable or None, name) of a backend argument."""
     if backend is None:
@@ -173,7 +182,7 @@ def compile(
     if function is not None:
         given = {"options": options, "mode": mode if mode != "default" else None}
         extra = {key: value for key, value in given.items() if value} or None
-    own_mode = _MODES[mode or "default"] if function is None else 0
+    own_mode = _MODES.get(mode or "default", 1) if function is None else 0
     dynamic = -1 if dynamic is None else int(dynamic)
     return compile_callable(model, Options(function, name, bool(fullgraph), dynamic, extra, own_mode))
 

@@ -380,8 +380,8 @@ def on_compile(backend, calls):
     if _events.is_wanted():
         _events.emit("graph", backend=backend, calls=calls)
     with lock:
-        counters["stats"]["unique_graphs"] += 1
         counters["stats"]["calls_captured"] += calls
+        counters["stats"]["unique_graphs"] += 1
 
 
 def warn_internal(name, file, first_line, error):

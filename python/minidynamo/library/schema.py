@@ -32,6 +32,8 @@ class Parameter:
 
 
 def _default_text(value):
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.0f}."  # as C++ prints it
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
