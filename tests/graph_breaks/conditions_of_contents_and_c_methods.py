@@ -138,7 +138,7 @@ def manager_that_cannot_enter_caught(x):
     return x
 @program("")
 def no_device(x):
-    if torch.cuda.is_available() or torch.cuda.device_count() > 0:
+    if torch.cuda.is_available() or torch.accelerator.is_available():
         return x.cuda()
     return x + 1
 @program("")
