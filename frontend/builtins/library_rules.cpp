@@ -1,5 +1,6 @@
 // Library functions the tracer knows: our own _dynamo functions, grad mode, contextlib, functools, copy.
 #include "frontend/builtins/families.h"
+#include "frontend/builtins/wrapped_objects.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
@@ -8,6 +9,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/values/array.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
@@ -192,7 +194,10 @@ ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
     return copy_names(t, *wrapper, whole) ? args[0] : ValueRef();
   auto* const method = as<MethodValue>(whole);  // which has the attributes of its function
   auto* from = as<FunctionValue>(method ? t.realize(method->function) : whole);
-  if (!from) unmodelled(wrapped->print(), "functools.wraps of an object that is no function");
+  if (!from) {
+    wrap_object(t, *wrapper, whole, *names);
+    return args[0];
+  }
   for (const PyRef& name : *names)
     if (from->has_attr(t, name.get())) wrapper->set_attr(t, name.get(), from->get_attr(t, name.get()));
   copy_attributes(t, *wrapper, *from);

@@ -66,6 +66,30 @@ bool tells_its_class(Tracer& t, const ValueRef& v, PyTypeObject* type) {
   return t.on_class(type, own.get()).found != type_find(&PyBaseObject_Type, own.get());
 }
 
+// isinstance() by what the object gives as its __class__, after its type did not answer. A class that collects others
+// is asked about both.
+bool is_told(Tracer& t, const ValueRef& v, PyTypeObject* type, PyObject* cls) {
+  if (v->kind != ValueKind::Object) unmodelled(v->print(), "isinstance() of an object that tells its class itself");
+  const ValueRef given = attribute_or_null(t, v, interned("__class__").get());
+  const PyRef told = given ? class_object(t.realize(given)) : PyRef();
+  const bool is_class = told && PyType_Check(told.get());
+  const bool known = is_class && t.prototypes.has(reinterpret_cast<PyTypeObject*>(told.get()));
+  if (known || t.prototypes.has(reinterpret_cast<PyTypeObject*>(cls)))
+    unmodelled(v->print(), "isinstance() of an object that tells its class itself");
+  const auto below = [&](PyTypeObject* of) {
+    if (PyType_CheckExact(cls)) {
+      const bool is = PyType_IsSubtype(of, reinterpret_cast<PyTypeObject*>(cls));
+      t.expect_subclass(of, reinterpret_cast<PyTypeObject*>(cls), is);
+      return is;
+    }
+    const bool is = checked(PyObject_IsSubclass(reinterpret_cast<PyObject*>(of), cls));
+    if (!is) t.expect_no_registration();
+    return is;
+  };
+  if (is_class && below(reinterpret_cast<PyTypeObject*>(told.get()))) return true;
+  return !PyType_CheckExact(cls) && below(type);
+}
+
 // The members of int | str; null: it is no union, or one with others than classes.
 PyRef classes_of_union(PyObject* o) {
   if (!is_union_type(Py_TYPE(o))) return {};
@@ -103,7 +127,7 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
     const bool is = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls));
     t.expect_subclass(type, reinterpret_cast<PyTypeObject*>(cls), is);
     if (is && PyType_CheckExact(cls)) return true;
-    if (tells_its_class(t, v, type)) unmodelled(v->print(), "isinstance() of an object that tells its class itself");
+    if (tells_its_class(t, v, type)) return is || is_told(t, v, type, cls);
     if (is || PyType_CheckExact(cls)) return is;
   } else if (tells_its_class(t, v, type)) {
     unmodelled(v->print(), "isinstance() of an object that tells its class itself");

@@ -39,12 +39,24 @@ int md_is_plain_pattern(PyObject* o) {
   return plain;
 }
 
+static int compares_natively(PyObject* o);
+
+static int elements_compare_natively(PyObject* set) {
+  const PySetObject* const s = (const PySetObject*)set;
+  for (Py_ssize_t i = 0; i <= s->mask; ++i) {
+    PyObject* const key = s->table[i].key;
+    if (key && s->table[i].hash != -1 && !compares_natively(key)) return 0;  // hash -1: a deleted entry
+  }
+  return 1;
+}
+
 // Comparing two such objects runs no Python code.
 static int compares_natively(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
   if (is_scalar_type(t) || t->tp_richcompare == PyBaseObject_Type.tp_richcompare) return 1;
   if (compares_as_scalar(t) || t == native_type) return 1;
   if (md_is_plain_pattern(o)) return 1;
+  if (PyFrozenSet_CheckExact(o)) return elements_compare_natively(o);
   if (!PyTuple_Check(o) || t->tp_richcompare != PyTuple_Type.tp_richcompare) return 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
     if (!compares_natively(PyTuple_GET_ITEM(o, i))) return 0;

@@ -6,10 +6,12 @@
 
 #include "frontend/cpython/byte_stream.h"
 #include "frontend/cpython/call_cache.h"
+#include "frontend/cpython/exception_fields.h"
 #include "frontend/cpython/held_mapping.h"
 #include "frontend/cpython/iterator_state.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
+#include "frontend/cpython/suspended_fields.h"
 #include "frontend/cpython/thread_local.h"
 #include "frontend/tensors/gradients.h"
 #include "frontend/tensors/tensor_object.h"
@@ -138,9 +140,9 @@ PyObject* function_field(const PyFunctionObject& f, std::string_view name) {
   return nullptr;
 }
 
-// Whether a stream is closed, what a mutable class, a static method, a view of a dictionary, a function, a weak
-// reference and a cache of calls keep in their structs, and the dictionary of an instance or a namespace, which comes
-// into being when it is asked for.
+// Whether a stream is closed, what an exception, a generator, a frame, a mutable class, a static method, a view of a
+// dictionary, a function, a weak reference and a cache of calls keep in their structs, and the dictionary of an
+// instance or a namespace, which comes into being when it is asked for.
 PyObject* field(PyObject* o, PyObject* key) {
   const std::string_view name = utf8_of(key);
   if (name == "__referent__") return PyWeakref_CheckRef(o) ? reinterpret_cast<PyWeakReference*>(o)->wr_object : nullptr;
@@ -150,6 +152,8 @@ PyObject* field(PyObject* o, PyObject* key) {
     PyObject** held = _PyObject_GetDictPtr(o);
     return held ? *held : nullptr;
   }
+  if (PyExceptionInstance_Check(o)) return exception_field(o, name);
+  if (PyObject* const told = suspended_field(o, name)) return told;
   if (Py_IS_TYPE(o, &PyStaticMethod_Type))
     return name == "__func__" ? reinterpret_cast<StaticMethod*>(o)->callable : nullptr;
   if (PyType_Check(o)) {

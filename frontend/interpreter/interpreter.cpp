@@ -265,10 +265,12 @@ void Tracer::make_generator() {
 // By the first of its instructions that has no handler.
 [[noreturn]] static void refuse_coroutine(FunctionValue& fn) {
   const auto body = decoded_body(reinterpret_cast<PyCodeObject*>(fn.code.get()));
-  for (const Instruction& i : body->instructions)
-    for (const char* name : {"GET_AWAITABLE", "GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH"})
+  for (const Instruction& i : body->instructions) {
+    for (const char* name : {"GET_AWAITABLE", "GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH", "ASYNC_GEN_WRAP"})
       if (name == std::string_view(*i.orig_name ? i.orig_name : opcode_name(i.op)))
         graph_break<GB0082>(std::string(name), operand_text(*body, i.orig_arg));
+    if (i.op == Opcode::INTRINSIC_1 && i.a == kIntrinsicAsyncGenWrap) graph_break<GB0079>(std::to_string(i.a));
+  }
   const auto* code = reinterpret_cast<PyCodeObject*>(fn.code.get());
   unmodelled(fn.print(), code->co_flags & CO_COROUTINE ? "coroutine" : "asynchronous generator");
 }

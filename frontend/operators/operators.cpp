@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/operators/object_operators.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -192,6 +193,9 @@ struct Operation {
   bool either(ValueKind k) const { return a->kind == k || b->kind == k; }
   std::string symbol() const { return std::string(row().symbol) + (inplace() ? "=" : ""); }
   [[noreturn]] void no_rule() const {
+    const auto in_c = [](const ValueRef& v) { return v->kind == ValueKind::Opaque && is_c_type(v->python_type()); };
+    if (in_c(a) || in_c(b))  // only its C code knows
+      graph_break<GB0059>(std::string("operator.") + row().name, listed_types(t, {a, b}), std::string("False"));
     not_modelled<GB0059>(std::string("operator.") + row().name, listed_types(t, {a, b}), std::string("False"));
   }
 };

@@ -161,6 +161,22 @@ bool AttributeDictValue::contains(Tracer& t, const ValueRef& item) {
 
 ValueRef AttributeDictValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
 
+// clear(), or popitem(), which gives the last entry.
+static ValueRef take_entries(Tracer& t, AttributeDictValue& attributes, bool last) {
+  const auto entries = attributes.contents(t)->live();
+  if (last && entries.empty()) {
+    PyErr_SetString(PyExc_KeyError, "popitem(): dictionary is empty");
+    t.raise_current();
+  }
+  if (!last) {
+    for (const auto& e : entries) attributes.set_item(t, e.key, {});
+    return t.none();
+  }
+  const ValueRef key = entries.back().key, value = t.realize(entries.back().value);
+  attributes.set_item(t, key, {});
+  return make_ref<TupleValue>(std::vector<ValueRef>{key, value});
+}
+
 ValueRef AttributeDictValue::call_method(Tracer& t, PyObject* method, CallArgs args) {
   const std::string n = text_of(method);
   const bool lookup = args.keywords.empty() && (args.size() == 1 || args.size() == 2);
@@ -176,6 +192,12 @@ ValueRef AttributeDictValue::call_method(Tracer& t, PyObject* method, CallArgs a
     auto given = make_ref<DictValue>(&PyDict_Type);
     given->call_method(t, method, std::move(args));
     for (auto& e : given->live()) set_item(t, e.key, e.value);
+    return t.none();
+  }
+  const bool clears = n == "clear" && args.size() == 0, takes_last = n == "popitem" && args.size() == 0;
+  if (clears || takes_last) return take_entries(t, *this, takes_last);
+  if (n == "__delitem__" && args.size() == 1) {
+    set_item(t, args[0], {});
     return t.none();
   }
   for (const char* reading : {"keys", "values", "items", "copy", "__or__", "__ror__", "__eq__", "__reversed__"})

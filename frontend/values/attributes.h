@@ -17,6 +17,9 @@ struct BoundAttrValue final : Value {
   PyRef name;
 };
 
+// Null where reading it raises AttributeError.
+ValueRef attribute_or_null(Tracer& t, const ValueRef& v, PyObject* name);
+
 // What a class has under the name is a method: reading it through an instance gives something to call.
 bool is_method(PyObject* found);
 

@@ -18,7 +18,25 @@ bool has_attributes(const Value& v) { return v.kind == ValueKind::Dict && v.pyth
 
 }  // namespace
 
+// What a defaultdict makes missing values with. False: it is another attribute.
+static bool store_factory(Tracer& t, Value& self, PyObject* name, const ValueRef& v) {
+  if (self.kind != ValueKind::Dict || text_of(name) != "default_factory" || !t.graphs.outer.empty()) return false;
+  auto& dict = static_cast<DictValue&>(self);
+  PyObject* const found = dict.type == &PyDict_Type ? nullptr : type_find(dict.type, name);
+  if (!found || Py_TYPE(found) != &PyMemberDescr_Type) return false;
+  let_go(dict.default_factory);
+  const ValueRef made = v ? t.realize(v) : t.none();
+  dict.default_factory = is_true_constant(made, Py_None) ? ValueRef() : made;
+  if (!dict.source) return true;
+  SideEffect e{EffectKind::AttrSet, ValueRef(&self)};
+  e.name = PyRef::borrow(name);
+  e.value = made;
+  t.effects.record(std::move(e));
+  return true;
+}
+
 bool store_on_dict(Tracer& t, Value& self, PyObject* name, const ValueRef& v) {
+  if (store_factory(t, self, name, v)) return true;
   if (!has_attributes(self) || !v || type_find(&PyODict_Type, name) || !t.graphs.outer.empty()) return false;
   const auto [place, fresh] = t.effects.stored_globals.try_emplace(dict_store_key(self, name));
   if (fresh) t.objects.data_owners.push_back(ValueRef(&self));  // its address is its own

@@ -4,7 +4,10 @@
 #include <algorithm>
 
 #include "frontend/cpython/byte_stream.h"
+#include "frontend/cpython/exception_fields.h"
+#include "frontend/cpython/method_wrapper.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/suspended_fields.h"
 #include "frontend/cpython/thread_local.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/plan/plan.h"
@@ -140,6 +143,16 @@ void OpaqueValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   local->set_item(t, t.constant(PyRef::borrow(name)), std::move(v));
 }
 
+// Of a special method of C code bound to an object: texts of its class, and the object. Null: another part.
+static ValueRef part_of_wrapper(Tracer& t, OpaqueValue& o, PyObject* name) {
+  const std::string n = text_of(name);
+  const bool text = n == "__name__" || n == "__qualname__" || n == "__doc__" || n == "__text_signature__";
+  if (!text && n != "__self__") return {};
+  if (o.source) t.guard(GuardKind::IdMatch, o.source, o.real);
+  const PyRef part = checked(PyObject_GetAttr(o.real.get(), name));
+  return text ? t.constant(part) : t.from_object(part.get(), nullptr);
+}
+
 ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
   PyTypeObject* type = Py_TYPE(real.get());
   if (const std::string n = text_of(name); !is_special_name(n) || n == "__dict__")
@@ -162,6 +175,12 @@ ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
     if (is_constant_object(v.get())) return t.constant(v);
   }
   if (ValueRef v = attribute_of_instance(t, *this, name, found)) return v;
+  if (PyObject* held = found && source ? exception_field(real.get(), found) : nullptr)
+    return t.lazy(held, t.recorder.sources.child(source, SourceKind::Field, name));
+  if (PyObject* told = found && source ? suspended_field(real.get(), text_of(name)) : nullptr)
+    return t.lazy(told, t.recorder.sources.child(source, SourceKind::Field, name));
+  if (is_method_wrapper(real.get()))
+    if (ValueRef part = part_of_wrapper(t, *this, name)) return part;
   if (PyObject* closed = found && source && text_of(name) == "closed" ? stream_closed(real.get()) : nullptr)
     return t.lazy(closed, t.recorder.sources.child(source, SourceKind::Field, name));
   if (type->tp_getattro != PyObject_GenericGetAttr || (!found && _PyObject_GetDictPtr(real.get())))
@@ -210,8 +229,8 @@ ValueRef OpaqueValue::next(Tracer& t) {
 
 Reg OpaqueValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
-  if (Py_TYPE(real.get()) == &PyGetSetDescr_Type && b.tracer.prototypes.has(PyDescr_TYPE(real.get())))
-    unmodelled(print(), "part of a class made while tracing");  // a run makes a class of its own
+  const bool describes = Py_IS_TYPE(real.get(), &PyGetSetDescr_Type) || Py_IS_TYPE(real.get(), &PyMemberDescr_Type);
+  if (describes && b.tracer.prototypes.has(PyDescr_TYPE(real.get()))) graph_break<GB0092>(print());
   return b.load_constant(real);
 }
 

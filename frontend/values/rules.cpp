@@ -201,6 +201,12 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
     if (find_builtin_rule(callee.real.get()) && refuses_arguments(t, callee.real.get(), args))
       graph_break<GB0193>(name, print_list(args.positional), print_keywords(args));
     if (looks_at_names(name)) graph_break<GB0059_names>(name, types, has_kwargs);
+    const auto in_c = [&](const ValueRef& raw) {
+      const ValueRef v = t.realize(raw);
+      return v->kind == ValueKind::Opaque && is_c_type(v->python_type());
+    };
+    if (std::ranges::any_of(args.positional, in_c))
+      graph_break<GB0059>(name, types, has_kwargs);  // only its C code knows
     not_modelled<GB0059>(name, types, has_kwargs);
   }
   break_on_c_function(t, callee.real.get(), args);

@@ -1,6 +1,7 @@
 // The defaults of Value: what nothing models breaks with the registry's "no handler" codes.
 #include "frontend/trace/value.h"
 
+#include "frontend/cpython/method_wrapper.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/trace/breaks.h"
@@ -69,12 +70,15 @@ ValueRef Value::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this
 bool Value::has_attr(Tracer& t, PyObject* name) {
   const bool unknown = kind == ValueKind::Slice || kind == ValueKind::Super || !python_type();
   if (unknown) graph_break<GB0150>(print(), text_of(name));
+  return bool(attribute_or_null(t, ValueRef(this), name));
+}
+
+ValueRef attribute_or_null(Tracer& t, const ValueRef& v, PyObject* name) {
   try {
-    get_attr(t, name);
-    return true;
+    return v->get_attr(t, name);
   } catch (const TracedRaise& e) {
     if (!PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError))) throw;
-    return false;
+    return {};
   }
 }
 
@@ -82,7 +86,10 @@ void Value::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   if (store_on_class(t, *this, name, v) || store_on_dict(t, *this, name, v)) return;
   CallArgs args;
   args.positional = {t.constant(PyRef::borrow(name))};
-  if (v) args.positional.push_back(v);  // null: it is deleted
+  if (v) args.positional.push_back(v);                                // null: it is deleted
+  if (!v && (kind == ValueKind::Class || kind == ValueKind::Module))  // which has effects outside of the call
+    graph_break<GB0156>(print(), std::string(python_type() ? python_type()->tp_name : "type"),
+                        std::string("__delattr__"), print_list(args.positional), print_keywords(args));
   unmodelled_method(*this, v ? "__setattr__" : "__delattr__", args);
 }
 
@@ -100,6 +107,11 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
   }
   if (ValueRef decorated = decorated_in_mode(t, *this, args)) return decorated;
   if (ValueRef called = called_instance(t, *this, args)) return called;
+  if (kind == ValueKind::Opaque && is_method_wrapper(real.get())) {
+    const ValueRef self = t.realize(get_attr(t, interned("__self__").get()));
+    const PyRef name = checked(PyObject_GetAttrString(real.get(), "__name__"));
+    return self->call_method(t, name.get(), std::move(args));
+  }
   PyTypeObject* type = python_type();
   if (type && !type->tp_call && !t.config.trace_more)
     listed_break<GB0147_uncallable>(print(), print_list(args.positional), print_keywords(args));

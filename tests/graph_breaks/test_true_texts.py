@@ -250,7 +250,12 @@ CASES = [
     (call_of_setattr, "GB0147", "attribute assignment on a functools.partial", "setattr(held, NAME, 1)"),
     (text_of_renamed, "GB0147", "text of a function that has changed", "str(renamed)"),
     (refused_name, "GB0088", "raises an exception", "renamed.__name__"),
-    (asynchronous_generator, "GB0147", "asynchronous generator", "ticks()"),
+    (
+        asynchronous_generator,
+        "GB0082" if sys.version_info < (3, 12) else "GB0079",
+        "ASYNC_GEN_WRAP" if sys.version_info < (3, 12) else "intrinsic",
+        "ticks()",
+    ),
     (coroutine, "GB0147", "coroutine", "waits()"),
     (
         wraps_what_is_there,
