@@ -74,12 +74,33 @@ static ValueRef value_of(const SetValue& s, PyObject* key) {
   return s.held[PyLong_AsSize_t(at)];
 }
 
+// Its hash is that of the object a run will make: the hash of a key of the program's own, or made of such hashes.
+static bool hashes_as_in_runs(PyObject* key) {
+  if (!is_stand_in(key) || is_hashed_stand_in(key)) return true;
+  bool within = false;  // of what is no stand-in but for its parts
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
+    PyObject* const part = PyTuple_GET_ITEM(key, i);
+    if (!is_stand_in(part)) continue;
+    if (!hashes_as_in_runs(part)) return false;
+    within = true;
+  }
+  return within;
+}
+
+// One from outside whose keys are compared by the program's code: as long as nothing changes it, its values are in its
+// own order, which is guarded.
+static bool is_held_in_order(const Tracer& t, const SetValue& set) {
+  const bool wrapped = set.source && set.real && set.changed && PyAnySet_Check(set.real.get()) &&
+                       PySet_GET_SIZE(set.real.get()) == static_cast<Py_ssize_t>(set.held.size());
+  return wrapped && std::ranges::none_of(t.effects.list(), [&](const SideEffect& e) { return e.target.get() == &set; });
+}
+
 void SetValue::observe_order(Tracer& t) {
   if (PySet_GET_SIZE(members.get()) < 2) return;
   // Objects hash by their address: of those that a run will make nobody knows it.
   const PyRef keys = checked(PySequence_List(members.get()));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i)
-    if (PyObject* const key = PyList_GET_ITEM(keys.get(), i); is_stand_in(key) && !is_hashed_stand_in(key))
+    if (PyObject* const key = PyList_GET_ITEM(keys.get(), i); !hashes_as_in_runs(key))
       unmodelled(print(), "the order of a set of objects");
   if (!source || !real || order_observed) return;
   if (changed) unmodelled(print(), "the order of a set that has changed");
@@ -88,6 +109,7 @@ void SetValue::observe_order(Tracer& t) {
 }
 
 std::vector<ValueRef> SetValue::items(Tracer& t) {
+  if (is_held_in_order(t, *this)) return held;
   observe_order(t);
   std::vector<ValueRef> out;
   PyRef it = checked(PyObject_GetIter(table().get()));

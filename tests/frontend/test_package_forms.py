@@ -64,6 +64,17 @@ class Number(int):
     pass
 
 
+class Key:
+    def __init__(self, v):
+        self.v = v
+
+    def __eq__(self, other):
+        return self.v == other.v
+
+    def __hash__(self):
+        return hash(self.v)
+
+
 FAILURE = Failure("failed")
 FAILURE.__cause__ = KeyError(7)
 TOLD, SHY, MOCKED = Told(), Shy(), mock.NonCallableMock(spec=dict)
@@ -78,6 +89,7 @@ def sample():
 
 
 SUSPENDED = sample()
+KEYS, PAIRS = frozenset([Key(1), Key(2)]), frozenset([(Key(1), 2), (Key(2), 3)])
 
 
 @functools.lru_cache(maxsize=10)
@@ -158,6 +170,15 @@ def parts_of_exceptions(x):
 
 def parts_of_generators(x):
     return x + 1, SUSPENDED.__qualname__, SUSPENDED.gi_running, SUSPENDED.gi_frame is None, SUSPENDED.gi_code.co_name
+
+
+def parts_of_frames(x):
+    return x + SUSPENDED.gi_frame.f_lineno, SUSPENDED.gi_frame.f_code.co_name
+
+
+def orders_of_sets(x):
+    made = frozenset([(Key(1), 2), (Key(2), 3)])
+    return x + len(KEYS), [k.v for k in KEYS], [k.v for k, n in PAIRS], sum(n for _, n in made), made == PAIRS
 
 
 def namespace_of_made_class(x):
