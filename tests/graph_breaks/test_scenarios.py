@@ -12,6 +12,7 @@ The code must be seen (raised under fullgraph, or counted without), the partial 
 the fix must compile under fullgraph.
 """
 
+import functools
 import pathlib
 import re
 import runpy
@@ -32,6 +33,12 @@ def is_for_this_python(path):
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = [path for path in sorted(pathlib.Path(__file__).parent.glob("GB*.py")) if is_for_this_python(path)]
+
+
+@functools.cache
+def scope_of(path):
+    """Run once: operators can be defined once in a process."""
+    return runpy.run_path(str(path))
 
 
 def codes_of(error):
@@ -80,7 +87,7 @@ def equal(a, b):
 def test_scenario(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setitem(sys.modules, "torch._dynamo", torch._dynamo)
-    scope = runpy.run_path(str(path))
+    scope = scope_of(path)
     eager_error, eager = attempt(scope["run"], plain)
     assert (type(eager_error).__name__ if eager_error else None) == scope.get("EAGER_ERROR")
     full_error, _ = attempt(scope["run"], compiler(fullgraph=True))

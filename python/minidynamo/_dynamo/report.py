@@ -87,7 +87,11 @@ def unsupported(code, type_, context, explanation, hints, frames, cause=None):
 
 
 def runtime_error(node, cause, frames):
-    """An operation failed on fake tensors; `node` is the call as text."""
+    """An operation failed on fake tensors; `node` is the call as text. A wrong dimension or index is said as it is."""
+    if isinstance(cause, IndexError):
+        error = type(cause)(*cause.args)
+        error.msg = str(cause)
+        return finish(error, frames)
     error = TorchRuntimeError(f"Dynamo failed to run FX node with fake tensors: {node}: got {cause!r}")
     error.__cause__ = cause
     return finish(error, frames)
