@@ -9,8 +9,10 @@ fullgraph what it returns, prints and raises is what plain Python does.
 
 import collections
 import contextlib
+import functools
 import io
 import re
+import runpy
 import warnings
 
 import minidynamo as torch
@@ -37,6 +39,12 @@ def lister(cases):
         return add
 
     return case
+
+
+@functools.cache
+def scope_of(path):
+    """What a scenario file defines. Run once: operators can be defined once in a process."""
+    return runpy.run_path(str(path))
 
 
 def codes_of(error):

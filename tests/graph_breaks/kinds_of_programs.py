@@ -69,7 +69,7 @@ def programs():
             found.append((case.code, case.program, case.settings))
     found += [(code, program, {}) for code, program in rows_of_tests() if code]
     for path in test_scenarios.FILES:
-        scope = test_scenarios.scope_of(path)
+        scope = conditions.scope_of(path)
         found.append((scope["CODE"], scope["run"], {}))
         neighbours[scope["CODE"]] += "fix" in scope
     for name in ("hints_to_0059", "hints_to_0139", "hints_from_0140"):

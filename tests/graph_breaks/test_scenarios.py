@@ -12,16 +12,15 @@ The code must be seen (raised under fullgraph, or counted without), the partial 
 the fix must compile under fullgraph.
 """
 
-import functools
 import pathlib
 import re
-import runpy
 import sys
 import warnings
 
 import pytest
 
 import minidynamo as torch
+from graph_breaks.conditions import scope_of
 
 
 def is_for_this_python(path):
@@ -33,12 +32,6 @@ def is_for_this_python(path):
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = [path for path in sorted(pathlib.Path(__file__).parent.glob("GB*.py")) if is_for_this_python(path)]
-
-
-@functools.cache
-def scope_of(path):
-    """Run once: operators can be defined once in a process."""
-    return runpy.run_path(str(path))
 
 
 def codes_of(error):
