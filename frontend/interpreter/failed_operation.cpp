@@ -27,7 +27,7 @@ bool defines_operators(std::string_view module) {
   return module.find('.', kPackage.size()) == std::string_view::npos;
 }
 
-std::string module_of(const SymbolicFrame& f) {
+std::string module_name_of(const SymbolicFrame& f) {
   PyObject* const name = PyDict_GetItemString(f.globals.get(), "__name__");
   return name && PyUnicode_Check(name) ? text_of(name) : std::string();
 }
@@ -36,7 +36,7 @@ std::string module_of(const SymbolicFrame& f) {
 const SymbolicFrame* running_operator(const Tracer& t) {
   const SymbolicFrame* found = nullptr;
   for (auto f = t.stack.frames.rbegin(); f != t.stack.frames.rend(); ++f) {
-    const std::string module = module_of(**f);
+    const std::string module = module_name_of(**f);
     if (!module.starts_with(kPackage)) break;
     if (defines_operators(module)) found = f->get();
   }
