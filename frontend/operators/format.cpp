@@ -193,6 +193,24 @@ std::string name_of_conversion(int conversion) {
   return kBuiltins[conversion];
 }
 
+// What `object` writes: the names of the class, and where the object is. Null: its class has a text of its own, or it
+// will be made by a run.
+ValueRef address_text(Formatting& f) {
+  PyObject* const o = f.v->real.get();
+  const PyRef spec = f.spec ? f.t.realize(f.spec)->as_constant() : PyRef();
+  const bool specified = f.spec && !(spec && PyUnicode_Check(spec.get()) && PyUnicode_GET_LENGTH(spec.get()) == 0);
+  if (!o || !f.v->source || data_of(f.v) != f.v || specified || f.conversion > 2) return {};
+  PyTypeObject* const type = Py_TYPE(o);
+  static constexpr const char* kAsked[] = {"__repr__", "__str__", "__format__"};  // format() asks all of them
+  for (int k = 0; k <= 2 - f.conversion; ++k)
+    if (f.t.on_class(type, interned(kAsked[k]).get(), f.v->source).found !=
+        type_find(&PyBaseObject_Type, interned(kAsked[k]).get()))
+      return {};
+  (void)f.t.on_class(type, interned("__module__").get(), f.v->source);
+  f.t.guard(GuardKind::IdMatch, f.v->source, f.v->real);
+  return f.t.constant(checked(PyObject_Repr(o)));
+}
+
 // What Python writes for an object of a builtin type.
 ValueRef constants(Formatting& f) {
   if (f.conversion == 1)
@@ -203,6 +221,8 @@ ValueRef constants(Formatting& f) {
     listed_break<GB0005>(repr_of(reinterpret_cast<PyObject*>(type)));  // a date
   if (auto* fn = as<FunctionValue>(f.v); fn && fn->real && !fn->attrs.empty())
     unmodelled(fn->print(), "text of a function that has changed");
+  if (f.v->kind == ValueKind::Opaque || f.v->kind == ValueKind::Object)
+    if (ValueRef text = address_text(f)) return text;
   PyRef c = written_object(f.t, f.v);
   PyRef s = f.spec ? f.t.realize(f.spec)->as_constant() : PyRef();
   if (!c && f.v->kind == ValueKind::Opaque && is_c_type(f.v->python_type()))  // only its C code knows

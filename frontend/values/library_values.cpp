@@ -117,8 +117,11 @@ static ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s) {
                                                                : ViewKind::Items;
   t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(view))));
   const PyRef name = checked(PyUnicode_InternFromString("mapping"));
-  // A view looks into a dictionary past the methods of its class.
-  auto* dict = as<DictValue>(data_of(t.wrap(held, t.recorder.sources.child(s, SourceKind::Field, name.get()))));
+  const SourceRef place = t.recorder.sources.child(s, SourceKind::Field, name.get());
+  // A view of an instance of a subclass looks into what the instance holds, whatever its class says.
+  ValueRef shown = data_of(t.wrap(held, place));
+  if (shown->kind == ValueKind::Opaque) shown = wrap_dict_items(t, held, place);
+  auto* dict = as<DictValue>(shown);
   if (!dict) unmodelled(s->name, "view of a mapping that is no dictionary");
   auto v = make_ref<DictViewValue>(Ref<DictValue>(dict), which);
   v->source = s;

@@ -116,7 +116,8 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
   if (type && !type->tp_call && !t.config.trace_more)
     listed_break<GB0147_uncallable>(print(), print_list(args.positional), print_keywords(args));
   if (type && !type->tp_call) t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not callable");
-  if (kind == ValueKind::Opaque && type && is_c_type(type)) unmodelled_method(*this, "__call__", args);
+  if (kind == ValueKind::Opaque && type && is_c_type(type))  // only its C code knows
+    graph_break<GB0147>(print(), print_list(args.positional), print_keywords(args));
   not_modelled<GB0147>(print(), print_list(args.positional), print_keywords(args));
 }
 

@@ -1,5 +1,6 @@
 """Forms that packages use and that are traced whole: told classes, entries of __dict__, fields of objects of C."""
 
+import ast
 import collections
 import functools
 import itertools
@@ -64,6 +65,16 @@ class Number(int):
     pass
 
 
+class Shown:
+    def __str__(self):
+        return "shown"
+
+
+class BelowC(collections.defaultdict):
+    def __getitem__(self, key):
+        return 7
+
+
 class Key:
     def __init__(self, v):
         self.v = v
@@ -89,6 +100,9 @@ def sample():
 
 
 SUSPENDED = sample()
+PLAIN, SHOWN, NODE = Record(), Shown(), ast.parse("a").body[0]
+BELOW_C = BelowC(list, {1: 2, "a": 3})
+VALUES_OF_C, PAIRS_OF_C = BELOW_C.values(), BELOW_C.items()
 KEYS, PAIRS = frozenset([Key(1), Key(2)]), frozenset([(Key(1), 2), (Key(2), 3)])
 
 
@@ -179,6 +193,14 @@ def parts_of_frames(x):
 def orders_of_sets(x):
     made = frozenset([(Key(1), 2), (Key(2), 3)])
     return x + len(KEYS), [k.v for k in KEYS], [k.v for k, n in PAIRS], sum(n for _, n in made), made == PAIRS
+
+
+def texts_of_addresses(x):
+    return x + 1, repr(PLAIN), str(PLAIN), f"{PLAIN}", f"{SHOWN} {SHOWN!r}", repr(NODE)
+
+
+def views_of_classes_below_c(x):
+    return x + 1, list(VALUES_OF_C), list(PAIRS_OF_C), len(PAIRS_OF_C)
 
 
 def namespace_of_made_class(x):
