@@ -30,9 +30,14 @@ namespace md {
 
 namespace {
 constexpr long kSignalInterval = 1024;
-constexpr long kMaxSteps = 2'000'000;          // an unrolled loop this long would not compile in useful time
-constexpr long kMostStepsToLeave = 1'500'000;  // where the frame can be left instead
+constexpr long kMaxSteps = 2'000'000;           // an unrolled loop this long would not compile in useful time
+constexpr long kMostStepsToLeave = 1'500'000;   // where the frame can be left instead
+constexpr long kMostStepsWithoutOps = 300'000;  // there is nothing to compile, while guards on what is read pile up
 constexpr int kMaxDepth = 1000;
+
+bool has_ops(const Graph& g) {
+  return std::ranges::any_of(g.nodes, [](auto& n) { return n->kind == NodeKind::Op || n->kind == NodeKind::Call; });
+}
 
 }  // namespace
 
@@ -93,6 +98,8 @@ void Tracer::step_until(std::size_t depth) {
       if (PyErr_CheckSignals() < 0) throw PythonError{};
       if (config.trace_more && !config.fullgraph && stack.steps > kMostStepsToLeave)
         unmodelled(stack.frames.front()->printed_name, "trace of this length");
+      if (stack.steps > kMostStepsWithoutOps && !config.fullgraph && !config.trace_more && !has_ops(*graphs.current))
+        throw SkipFrame{"there is no operation among the first " + std::to_string(stack.steps) + " instructions"};
       if (stack.steps > kMaxSteps)
         throw SkipFrame{"the trace is longer than " + std::to_string(kMaxSteps) + " instructions"};
     }

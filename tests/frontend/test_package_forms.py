@@ -14,6 +14,7 @@ import pytest
 
 import minidynamo as torch
 from frontend.differential import breaks_with, same
+from minidynamo._dynamo.testing import CompileCounter
 
 
 class Text(str):
@@ -307,3 +308,16 @@ def test_asynchronous_generators_have_their_code():
         return x + 1
 
     breaks_with("GB0082" if sys.version_info < (3, 12) else "GB0079", f)
+
+
+def test_a_long_trace_without_operations_is_given_up():
+    def f(x):
+        total = 0
+        for i in range(60_000):
+            total += i
+        return x + total
+
+    counter = CompileCounter()
+    compiled = torch.compile(f, backend=counter)
+    assert compiled(torch.ones(1)).item() == compiled(torch.ones(1)).item() == f(torch.ones(1)).item()
+    assert counter.frame_count == 0
