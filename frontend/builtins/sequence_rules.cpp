@@ -6,6 +6,7 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
+#include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -259,6 +260,15 @@ ValueRef rule_reversed(Tracer& t, CallArgs& args) {
   if (auto* o = as<ObjectValue>(v)) {
     if (ValueRef m = o->special(t, "__reversed__")) return t.call(m, {});
     const auto own = t.on_class(o->type, checked(PyUnicode_InternFromString("__reversed__")).get(), o->source);
+    // The builtin type's own goes over what the instance holds.
+    const bool by_items = o->payload &&
+                          (o->payload->kind == ValueKind::Tuple || o->payload->kind == ValueKind::Constant) &&
+                          o->has_native(t, "__getitem__") && !o->special(t, "__len__");
+    const bool native = own.found ? is_method(own.found) && !PyFunction_Check(own.found) : by_items;
+    if (native && o->payload && reverse_iterator(o->payload)) {
+      CallArgs held{{o->payload}, {}};
+      return rule_reversed(t, held);
+    }
     if ((own.found && own.found != Py_None) || o->has_native(t, "__getitem__")) unmodelled_method(*o, "__reversed__");
     if (own.found || !o->special(t, "__getitem__"))
       t.raise(PyExc_TypeError, "'" + type_name(o->type) + "' object is not reversible");

@@ -76,6 +76,20 @@ class BelowC(collections.defaultdict):
         return 7
 
 
+class Numbers(list):
+    def __iter__(self):
+        return iter([9])
+
+
+class Pair(tuple):
+    __slots__ = ()
+
+
+class Shorter(Pair):
+    def __len__(self):
+        return 1
+
+
 class Key:
     def __init__(self, v):
         self.v = v
@@ -204,6 +218,21 @@ def views_of_classes_below_c(x):
     return x + 1, list(VALUES_OF_C), list(PAIRS_OF_C), len(PAIRS_OF_C)
 
 
+def reversed_instances(x):
+    made = Numbers([1, 2])
+    made.append(5)
+    later = reversed(made)
+    text, pair = Text("ab"), Pair((1, 2))
+    return (
+        x + 1,
+        list(reversed(made)),
+        later,
+        made,
+        list(reversed(text)),
+        list(reversed(pair)),
+    )
+
+
 def namespace_of_made_class(x):
     cls = type("Made", (object,), {"a": 1, "f": lambda self: 3})
     own = {name: value for name, value in cls.__dict__.items() if not name.startswith("_")}
@@ -321,3 +350,7 @@ def test_a_long_trace_without_operations_is_given_up():
     compiled = torch.compile(f, backend=counter)
     assert compiled(torch.ones(1)).item() == compiled(torch.ones(1)).item() == f(torch.ones(1)).item()
     assert counter.frame_count == 0
+
+
+def test_a_length_of_the_program_is_asked_by_reversed():
+    same(lambda x: (x + 1, list(reversed(Shorter("ab")))), lambda: (torch.ones(2),))
