@@ -176,6 +176,22 @@ ValueRef objects(Formatting& f) {
   return f.t.format_value(o->payload, f.conversion, f.spec);
 }
 
+// Of an instance of a class in Python below one in C: by its class's own method. Null: C code writes it.
+ValueRef instances_below_c(Formatting& f) {
+  if (f.v->kind != ValueKind::Opaque || !f.v->source || f.conversion > 3 || is_c_type(f.v->python_type())) return {};
+  const auto method = [&](const char* name) {
+    const auto [found, place] = f.t.on_class(f.v->python_type(), interned(name).get(), f.v->source);
+    const bool own = found && found != type_find(&PyBaseObject_Type, interned(name).get());
+    return std::pair{own, own && PyFunction_Check(found) ? f.t.wrap(found, place) : ValueRef()};
+  };
+  if (f.conversion == 0 && (f.spec || method("__format__").first)) return {};
+  auto [own, function] = f.is_repr() ? std::pair{false, ValueRef()} : method("__str__");
+  if (!own) function = method("__repr__").second;
+  if (!function || f.spec) return {};
+  return f.done(checked_text(f.t, f.t.call(function, CallArgs{{f.v}, {}}),
+                             own ? "__str__ returned non-string" : "__repr__ returned non-string"));
+}
+
 ValueRef polyfilled_objects(Formatting& f) {
   auto* made = f.spec ? nullptr : as<PolyfilledValue>(f.v);
   ValueRef m = made ? made->method(f.t, "__repr__") : ValueRef();
@@ -251,8 +267,9 @@ ValueRef containers(Formatting& f) {
   return text ? f.done(std::move(text)) : ValueRef();
 }
 
-constexpr FormatRow kFormatRows[] = {deferred_texts,     enumeration_members, made_classes, formatted_objects, objects,
-                                     polyfilled_objects, exceptions,          containers,   constants};
+constexpr FormatRow kFormatRows[] = {
+    deferred_texts,    enumeration_members, made_classes, formatted_objects, objects,
+    instances_below_c, polyfilled_objects,  exceptions,   containers,        constants};
 
 }  // namespace
 

@@ -11,9 +11,11 @@
 #include "frontend/cpython/thread_local.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/plan/plan.h"
+#include "frontend/tensors/constant_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/c_function_breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -153,6 +155,17 @@ static ValueRef part_of_wrapper(Tracer& t, OpaqueValue& o, PyObject* name) {
   return text ? t.constant(part) : t.from_object(part.get(), nullptr);
 }
 
+// Of an instance of a class below timedelta, date and the like, which never change: what C code keeps in it.
+static ValueRef part_of_library_value(Tracer& t, const OpaqueValue& o, PyObject* found, PyObject* name) {
+  PyTypeObject* const base = layout_base(Py_TYPE(o.real.get()));
+  const bool field = Py_IS_TYPE(found, &PyMemberDescr_Type) || Py_IS_TYPE(found, &PyGetSetDescr_Type);
+  if (!o.source || !field || PyDescr_TYPE(found) != base || !is_library_value_type(base)) return {};
+  const PyRef part = checked(PyObject_GetAttr(o.real.get(), name));
+  if (!is_constant_object(part.get())) return {};
+  t.guard(GuardKind::IdMatch, o.source, o.real);
+  return t.constant(part);
+}
+
 ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
   PyTypeObject* type = Py_TYPE(real.get());
   if (const std::string n = text_of(name); !is_special_name(n) || n == "__dict__")
@@ -179,6 +192,7 @@ ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
     return t.lazy(held, t.recorder.sources.child(source, SourceKind::Field, name));
   if (PyObject* told = found && source ? suspended_field(real.get(), text_of(name)) : nullptr)
     return t.lazy(told, t.recorder.sources.child(source, SourceKind::Field, name));
+  if (ValueRef part = found ? part_of_library_value(t, *this, found, name) : ValueRef()) return part;
   if (is_method_wrapper(real.get()))
     if (ValueRef part = part_of_wrapper(t, *this, name)) return part;
   if (PyObject* closed = found && source && text_of(name) == "closed" ? stream_closed(real.get()) : nullptr)

@@ -2,6 +2,7 @@
 
 import ast
 import collections
+import datetime
 import functools
 import itertools
 import pathlib
@@ -71,7 +72,15 @@ class Shown:
         return "shown"
 
 
+class Lasts(datetime.timedelta):
+    def __repr__(self):
+        return f"Lasts({self.days})"
+
+
 class BelowC(collections.defaultdict):
+    def __repr__(self):
+        return "below"
+
     def __getitem__(self, key):
         return 7
 
@@ -116,6 +125,7 @@ def sample():
 
 SUSPENDED = sample()
 PLAIN, SHOWN, NODE = Record(), Shown(), ast.parse("a").body[0]
+LASTS = Lasts(2)
 BELOW_C = BelowC(list, {1: 2, "a": 3})
 VALUES_OF_C, PAIRS_OF_C = BELOW_C.values(), BELOW_C.items()
 KEYS, PAIRS = frozenset([Key(1), Key(2)]), frozenset([(Key(1), 2), (Key(2), 3)])
@@ -231,6 +241,10 @@ def reversed_instances(x):
         list(reversed(text)),
         list(reversed(pair)),
     )
+
+
+def texts_below_c(x):
+    return x + LASTS.days, repr(LASTS), f"{LASTS!r}", str(BELOW_C), f"{BELOW_C}", f"{[LASTS]}"
 
 
 def namespace_of_made_class(x):
