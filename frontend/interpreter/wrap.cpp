@@ -82,7 +82,12 @@ std::vector<ValueRef> lazy_items(Tracer& t, PyObject* sequence, SourceRef s) {
   return items;
 }
 
+constexpr Py_ssize_t kMostItems = 500'000;  // each has a value and a source, and what is used of it a guard
+
 ValueRef wrap_sequence(Tracer& t, PyObject* o, SourceRef s) {
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  if (n > kMostItems && !t.config.fullgraph)
+    throw SkipFrame{"a " + type_name(Py_TYPE(o)) + " of " + std::to_string(n) + " items is used"};
   if (!t.config.trace_more && std::ranges::find(items_of(o), o) != items_of(o).end()) listed_break<GB0197>();
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   t.guard(GuardKind::LengthCheck, s, {}, PyObject_Length(o));

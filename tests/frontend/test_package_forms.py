@@ -368,3 +368,11 @@ def test_a_long_trace_without_operations_is_given_up():
 
 def test_a_length_of_the_program_is_asked_by_reversed():
     same(lambda x: (x + 1, list(reversed(Shorter("ab")))), lambda: (torch.ones(2),))
+
+
+def test_a_frame_that_uses_a_huge_list_is_left_to_python():
+    many = [0] * 500_001
+    counter = CompileCounter()
+    compiled = torch.compile(lambda x: x + len(many), backend=counter)
+    assert [compiled(torch.ones(1)).item() for _ in range(2)] == [500_002.0] * 2
+    assert counter.frame_count == 0
