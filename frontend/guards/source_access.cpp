@@ -152,8 +152,6 @@ PyObject* field(PyObject* o, PyObject* key) {
     PyObject** held = _PyObject_GetDictPtr(o);
     return held ? *held : nullptr;
   }
-  if (PyExceptionInstance_Check(o)) return exception_field(o, name);
-  if (PyObject* const told = suspended_field(o, name)) return told;
   if (Py_IS_TYPE(o, &PyStaticMethod_Type))
     return name == "__func__" ? reinterpret_cast<StaticMethod*>(o)->callable : nullptr;
   if (PyType_Check(o)) {
@@ -163,7 +161,10 @@ PyObject* field(PyObject* o, PyObject* key) {
   for (PyTypeObject* view : {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type})
     if (Py_IS_TYPE(o, view)) return name == "mapping" ? held_mapping(o) : nullptr;  // the dictionary itself
   if (PyFunction_Check(o)) return function_field(*reinterpret_cast<PyFunctionObject*>(o), name);
-  if (!is_call_cache(o)) return name == "result" ? cached_result(o) : nullptr;
+  if (!is_call_cache(o)) {
+    if (name == "result") return cached_result(o);
+    return PyExceptionInstance_Check(o) ? exception_field(o, name) : suspended_field(o, name);
+  }
   return name == "cache" ? cached_results(o) : name == "__wrapped__" ? cached_function(o) : nullptr;
 }
 
