@@ -338,11 +338,23 @@ ValueRef rule_repr(Tracer& t, CallArgs& args) {
   return t.format_value(args[0], 2, {});
 }
 
+// A container of the program's class, whose __str__ is written in C: by the registry not traced.
+void break_on_text_of_container(Tracer& t, const ValueRef& v) {
+  const auto* o = as<ObjectValue>(v);
+  if (!o || !o->payload || o->payload->kind == ValueKind::Constant || t.config.trace_more) return;
+  const PyRef name = checked(PyUnicode_InternFromString("__str__"));
+  PyObject* const own = t.on_class(o->type, name.get(), o->source).found;
+  if (own && Py_TYPE(own) == &PyWrapperDescr_Type && own != type_find(&PyBaseObject_Type, name.get()))
+    listed_break<GB0005>(repr_of(reinterpret_cast<PyObject*>(o->type)));
+}
+
 ValueRef rule_str(Tracer& t, CallArgs& args) {
   if (args.size() == 0) return t.constant(checked(PyUnicode_FromString("")));
   if (args.size() != 1) return {};
   ValueRef object = args.take_keyword("object");
-  return t.format_value(object ? object : args[0], 1, {});
+  if (!object) object = args[0];
+  break_on_text_of_container(t, t.realize(object));
+  return t.format_value(object, 1, {});
 }
 
 ValueRef rule_format(Tracer& t, CallArgs& args) {

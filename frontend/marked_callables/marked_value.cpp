@@ -23,6 +23,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/rules.h"
+#include "frontend/values/tensor_functions.h"
 #include "frontend/values/tensor_subclass.h"
 #include "ir/graph/op_table.h"
 
@@ -180,6 +181,14 @@ ValueRef MarkedValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   return Value::call_method(t, name, std::move(args));
 }
 
+// A bool or an int is nothing that the call of an operator in a graph may give, unless it stands for an element.
+static void break_on_plain_answer(Tracer& t, const std::string& name, const ValueRef& answer) {
+  const PyRef c = answer->kind == ValueKind::Constant ? answer->as_constant() : PyRef();
+  if (!c || !PyLong_Check(c.get()) || t.config.trace_more || is_in_library(t)) return;
+  if (name == "item" || name == "_local_scalar_dense" || name.starts_with("sym_")) return;
+  listed_break<GB0208>(std::string(Py_TYPE(c.get())->tp_name), std::string("call_function"), "aten." + name);
+}
+
 // An op of the table by its name in torch.ops.aten.
 ValueRef MarkedValue::call_own(Tracer& t, CallArgs args) {
   const std::string name = text_attribute(real, "_own_name");
@@ -188,8 +197,11 @@ ValueRef MarkedValue::call_own(Tracer& t, CallArgs args) {
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   // A function of the library that is no op of the table: equal().
   const std::string base = name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
-  if (overloads(base).empty())
-    return t.call(t.from_object(attribute(real, "_function").get(), nullptr), std::move(args));
+  if (overloads(base).empty() || attribute(real, "_in_python").get() == Py_True) {
+    ValueRef answer = t.call(t.from_object(attribute(real, "_function").get(), nullptr), std::move(args));
+    break_on_plain_answer(t, name, answer);
+    return answer;
+  }
   try {
     return t.call_op(name, Spelling::Function, args, text_attribute(real, "_graph_target"));
   } catch (const GraphBreak& b) {

@@ -102,9 +102,17 @@ static bool asserts_last_test(const Tracer& t, const SymbolicFrame& f) {
   });
 }
 
+// The statement is `assert x` or `assert x, constant`; else its message is what the call of AssertionError speaks of.
+static bool has_constant_message(const SymbolicFrame& f) {
+  const auto& code = f.body->instructions;
+  auto k = static_cast<std::size_t>(f.current) + 1;
+  while (k < code.size() && (code[k].op == Opcode::LOAD_CONST || code[k].op == Opcode::CALL)) ++k;
+  return k < code.size() && code[k].op == Opcode::RAISE_VARARGS;
+}
+
 OPCODE(LOAD_ASSERTION_ERROR) {
   if (!t.config.trace_more && asserts_last_test(t, f)) graph_break<GB0002>(t.sizes.test.text());
-  if (!t.config.trace_more && !t.uncaught()) graph_break<GB0034>(t.boolean(false)->print());
+  if (!t.config.trace_more && !t.uncaught() && has_constant_message(f)) graph_break<GB0034>(t.boolean(false)->print());
   f.push(t.from_object(PyExc_AssertionError, nullptr));
 }
 

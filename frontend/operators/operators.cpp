@@ -356,10 +356,20 @@ bool writes_text(const ValueRef& format) {
   return text.find_first_of("sra", std::min(text.find('%'), text.size())) != std::string::npos;
 }
 
+bool holds_any_object(Tracer& t, const ValueRef& v) {
+  const auto is_object = [&](const ValueRef& x) { return t.realize(x)->kind == ValueKind::Object; };
+  if (auto* tuple = as<TupleValue>(v)) return std::ranges::any_of(tuple->items, is_object);
+  if (auto* dict = as<DictValue>(v))
+    return std::ranges::any_of(dict->live(), [&](const auto& e) { return is_object(e.value); });
+  return is_object(v);
+}
+
 // "%s" % x: what is written for a tensor only a run knows.
 ValueRef texts(Operation& o) {
   if (formats(o.a, o.op()) && o.b->kind == ValueKind::Tensor && !writes_text(o.a)) graph_break<GB0033>("operator.mod");
   if (formats(o.a, o.op()) && holds_any_tensor(o.t, o.b)) o.no_rule();
+  if (formats(o.a, o.op()) && PyUnicode_Check(o.a->real.get()) && writes_text(o.a) && holds_any_object(o.t, o.b))
+    return call_polyfill(o.t, "text", "percent", {o.a, o.b});
   return {};
 }
 

@@ -135,10 +135,8 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   if (n == "is_complex") return t.boolean(is_complex(type.dtype));
   if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
   if (n == "get_device" && type.device.is_cpu()) return t.integer(-1);
-  if (n == "storage_offset") {
-    if (!type.offset.is_const() && !t.shapes().is_backed(type.offset)) graph_break<GB0033>(n);
-    return size_value(t, type.offset);
-  }
+  if (n == "storage_offset" && !type.offset.is_const() && !t.shapes().is_backed(type.offset)) graph_break<GB0033>(n);
+  if (n == "storage_offset" && (t.config.trace_more || is_in_library(t))) return size_value(t, type.offset);
   return {};
 }
 

@@ -169,7 +169,8 @@ void break_on_other_answer(const std::string& n) {
   constexpr std::pair<const char*, const char*> answers[] = {
       {"__reduce_ex__", "tuple"}, {"__reduce__", "tuple"}, {"__copy__", "tuple"}, {"__dir__", "list"},
       {"__sizeof__", "int"},      {"__format__", "str"},   {"__hash__", "int"},   {"storage", "TypedStorage"},
-      {"_is_view", "bool"},       {"__repr__", "str"},     {"__str__", "str"},    {"__array__", "ndarray"}};
+      {"_is_view", "bool"},       {"__repr__", "str"},     {"__str__", "str"},    {"__array__", "ndarray"},
+      {"storage_offset", "int"}};
   for (const auto& [method, answer] : answers)
     if (n == method) graph_break<GB0208>(answer, "call_method", n);
 }

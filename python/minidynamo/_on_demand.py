@@ -87,6 +87,11 @@ TENSOR_TYPES = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split(
 _home_of = {name: home for home, names in HOMES.items() for name in names.split()}
 
 
+def home_of(name):
+    """The module a function of torch's namespace is loaded from; None for others."""
+    return _home_of.get(name)
+
+
 def find(name, missing):
     """What torch calls `name`, kept in the namespace from then on; `missing` if that is not one of these."""
     if name in _home_of:

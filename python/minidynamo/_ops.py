@@ -161,6 +161,7 @@ class _OwnOp:
     """An op of this package under its name in `ops.aten`; with an overload ("Tensor"), of that signature alone."""
 
     namespace = "aten"
+    _in_python = False  # computed by `_function`, whatever the table has under the name
 
     def __init__(self, name, overload="", function=None, packet=None, exact=False):
         self.__name__ = self.__qualname__ = f"{name}{overload}"
@@ -263,6 +264,8 @@ class _OwnOp:
 class _OperatorOfTorch(_OwnOp):
     """One that is no op of the table: a function in Python computes it, which is traced like the program."""
 
+    _in_python = True
+
     def _made_overload(self, suffix):
         return _OperatorOfTorch(self._own_name, suffix, self._function, self)
 
@@ -280,6 +283,23 @@ class _OperatorOfTorch(_OwnOp):
 
         names = overload_names(self._own_name)
         return getattr(self, "default" if "default" in names else names[0])
+
+
+# Whose functions torch has as operators of the same names.
+_HOMES_OF_OPERATORS = """
+    copied_views histograms layer_functions linalg.older_names numerical_functions real_tensors scatter_functions
+    shape_functions spectrograms
+""".split()
+
+
+def _has_public_name(name):
+    """Whether an operator without a signature here is computed by a public function."""
+    from importlib import import_module
+
+    space, _, rest = name.partition("_")
+    if space in ("linalg", "special", "fft") and rest:
+        return rest in getattr(import_module(f".{space}", __package__), "__all__", ())
+    return import_module("._on_demand", __package__).home_of(name) in _HOMES_OF_OPERATORS
 
 
 def _own_op(name, overload):
@@ -348,7 +368,7 @@ class _Namespace:
         operator = find(f"{self._namespace}::{name}")
         if operator is not None:
             packet = self._packets.get(name)
-            if packet is None or packet._operator is not operator:
+            if getattr(packet, "_operator", None) is not operator:
                 packet = self._packets[name] = OpOverloadPacket(operator)
             return packet
         if self._namespace == "aten" and (packet := self._packet(name)) is not None:
@@ -375,7 +395,7 @@ class _Namespace:
 
         if not name.startswith("_") and name not in IMPLEMENTATIONS and _is_own(name):
             made = _OwnOp(name)
-        elif is_known(name) and (function := implementation(name)) is not None:
+        elif (is_known(name) or _has_public_name(name)) and (function := implementation(name)) is not None:
             made = _OperatorOfTorch(name, "", function)
         else:
             return None
@@ -427,6 +447,7 @@ def _is_own(name):
 for _kind in (OpOverload, OpOverloadPacket):
     _C._mark_callable(_kind, "custom_op")
 _C._mark_callable(_OwnOp, "own_op")
+_C._mark_callable(_OperatorOfTorch, "own_op")
 for _kind in (_Namespace, _Operators):
     _C._mark_callable(_kind, "namespace")
 ops = _Operators()

@@ -59,3 +59,48 @@ def test_what_a_kernel_lacks_is_said_by_the_call_itself(f):
     dynamo.reset()
     with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
         torch.compile(f, backend="eager", fullgraph=True)(torch.ones(2, dtype=torch.complex64))
+
+
+X = torch.tensor([[1.0, 2.0], [0.0, 4.0]])
+OPERATORS = [
+    lambda x: torch.ops.aten.dropout(x, 0.5, False),
+    lambda x: torch.ops.aten.pad(x, [1, 1]),
+    lambda x: torch.ops.aten.narrow_copy(x, 0, 0, 1),
+    lambda x: torch.ops.aten.linalg_inv(x),
+    lambda x: torch.ops.aten.split_copy(x, 1),
+]
+
+
+@pytest.mark.parametrize("f", OPERATORS)
+def test_operators_computed_in_python_are_traced(f):
+    counter = CompileCounter()
+    dynamo.reset()
+    made = torch.compile(lambda x: f(x + 0), backend=counter, fullgraph=True)(X)
+    assert str(made) == str(f(X)) and counter.frame_count == 1
+
+
+@pytest.mark.parametrize("f", [lambda x: torch.ops.aten.is_same_size(x, x), lambda x: x.storage_offset()])
+def test_their_answers_that_are_no_tensors_break(f):
+    dynamo.reset()
+    with pytest.raises(dynamo.exc.Unsupported) as e:
+        torch.compile(lambda x: (x + 1, f(x)), backend="eager", fullgraph=True)(X)
+    assert e.value.gb_code == "GB0208"
+
+
+ASSERTS = """
+def caught(x, message):
+    try:
+        assert len(x) > 5, {}
+    except AssertionError as e:
+        return x, e.args
+"""  # as text: pytest rewrites the assertions of its files
+
+
+@pytest.mark.parametrize("message, code", [("[message]", "GB0171"), ("[1, 2]", "GB0171"), ("'text'", "GB0034")])
+def test_the_message_of_an_assertion_decides_its_code(message, code):
+    space = {"__name__": "asserting"}
+    exec(ASSERTS.format(message), space)
+    dynamo.reset()
+    with pytest.raises(dynamo.exc.Unsupported) as e:
+        torch.compile(space["caught"], backend="eager", fullgraph=True)(torch.ones(2), 3)
+    assert e.value.gb_code == code

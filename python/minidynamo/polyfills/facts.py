@@ -4,6 +4,7 @@ import _string
 import collections
 import copyreg
 import math
+import re
 
 
 def fsum(values):
@@ -34,3 +35,18 @@ def field_parts(field):
     """The argument a field names, and the attributes and items of it that follow: pairs (is it an attribute, name)."""
     first, rest = _string.formatter_field_name_split(field)
     return first, list(rest)
+
+
+_PERCENT = re.compile(
+    r"%(?:\((?P<key>[^()]*)\))?(?P<flags>[-+ #0]*(?:\*|\d*)(?:\.(?:\*|\d*))?)[hlL]?(?P<kind>.?)", re.DOTALL
+)
+
+
+def percent_parts(text):
+    """Pieces of a format for %: (text in front, name of the item or None, flags with width, letter), the last without
+    a letter."""
+    pieces, at = [], 0
+    for place in _PERCENT.finditer(text):
+        pieces.append((text[at : place.start()], place["key"], place["flags"], place["kind"]))
+        at = place.end()
+    return [*pieces, (text[at:], None, "", None)]

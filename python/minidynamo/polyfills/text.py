@@ -74,6 +74,41 @@ def format_from(self, mapping, /):
     return _formatted(self, _Positions(None), mapping, 1)
 
 
+_WRITERS = {"s": str, "r": repr, "a": ascii}
+
+
+def percent(self, given, /):
+    """`self % given`, where something given is an object of the program."""
+    items = given if isinstance(given, tuple) else (given,)
+    pieces, at, named = [], 0, False
+    for literal, key, flags, kind in facts.percent_parts(self):
+        pieces.append(literal)
+        if kind is None:
+            break
+        if kind == "%":
+            pieces.append("%")
+            continue
+        if "*" in flags or kind not in "diouxXeEfFgGcrsa":
+            bridge.refuse("str.__mod__", "a width among the values, or a letter that is not known")
+        if key is None and at >= len(items):
+            raise TypeError("not enough arguments for format string")
+        if key is None:
+            value = items[at]
+            at += 1
+        else:
+            value, named = given[key], True
+        if kind in _WRITERS:
+            value, kind = _WRITERS[kind](value), "s"
+        elif isinstance(value, float):
+            value = float(value)
+        elif isinstance(value, int):
+            value = int(value)
+        pieces.append(f"%{flags}{kind}" % (value,))
+    if at < len(items) and not named and not hasattr(given, "keys"):
+        raise TypeError("not all arguments converted during string formatting")
+    return "".join(pieces)
+
+
 def join_texts(self, parts, /):
     if type(self) is not str:
         self = str.__str__(self)  # the text itself: what the class makes of it is not asked
