@@ -1,6 +1,6 @@
 """`format % values` with objects of the program among the values, and what str() of containers of its classes is."""
 
-# ruff: noqa: UP031  formats with % are what is tried
+# ruff: noqa: F505, F507, UP031
 
 import pytest
 
