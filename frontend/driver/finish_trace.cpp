@@ -280,7 +280,8 @@ struct Finisher {
       s.index = t.grad_enabled;
       b.effect(std::move(s));
     }
-    if (!broke && !has_ops() && plan.effects.empty() && !t.config.allow_empty_graphs)
+    const bool keeps_empty = t.config.allow_empty_graphs || t.config.fullgraph;  // else a later call might break unseen
+    if (!broke && !has_ops() && plan.effects.empty() && !keeps_empty)
       throw SkipFrame{"because no content in function call", true};
     if (has_ops())
       finish_graph(b.outputs);

@@ -68,10 +68,10 @@ def outcome(f, o):
 def test_percent_writes_instances_in_one_graph(o):
     for f in FORMATS:
         dynamo.reset()
-        assert torch.compile(lambda x: (x + 1, f(o)), backend="eager", fullgraph=True)(torch.ones(1))[1] == f(o)
+        assert torch.compile(lambda x, f=f: (x + 1, f(o)), backend="eager", fullgraph=True)(torch.ones(1))[1] == f(o)
     for f in WRONG:
         dynamo.reset()
-        assert torch.compile(lambda x: outcome(f, o), backend="eager")(torch.ones(1)) == outcome(f, o)
+        assert torch.compile(lambda x, f=f: outcome(f, o), backend="eager")(torch.ones(1)) == outcome(f, o)
 
 
 def test_numbers_of_classes_are_numbers():
