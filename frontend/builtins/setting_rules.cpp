@@ -3,8 +3,10 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/patched_config.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/rules.h"
@@ -14,17 +16,8 @@ namespace md {
 
 namespace {
 
-// What it sets is put back at the end of the trace (frontend/driver/ambient_kept.h).
-template <const char* const& name>
-ValueRef rule_setter(Tracer& t, CallArgs& args) {
-  std::vector<PyRef> positional;
-  PyRef kwargs;
-  if (!all_constant(args, positional, kwargs)) return {};
-  const PyRef setter = checked(PyObject_GetAttrString(checked(import_module("minidynamo._C")).get(), name));
-  const PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
-  for (std::size_t i = 0; i < positional.size(); ++i)
-    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), PyRef(positional[i]).release());
-  if (!PyRef::steal(PyObject_Call(setter.get(), given.get(), kwargs.get()))) t.raise_current();
+// Each run calls `setter`, after the graph.
+void record_call(Tracer& t, const PyRef& setter, const CallArgs& args) {
   SideEffect e{EffectKind::Call, {}};
   e.value = make_ref<BuiltinValue>(setter);
   e.items = args.positional;
@@ -37,6 +30,20 @@ ValueRef rule_setter(Tracer& t, CallArgs& args) {
     e.name = names;
   }
   t.effects.record(std::move(e));
+}
+
+// What it sets is put back at the end of the trace (frontend/driver/ambient_kept.h).
+template <const char* const& name>
+ValueRef rule_setter(Tracer& t, CallArgs& args) {
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!all_constant(args, positional, kwargs)) return {};
+  const PyRef setter = checked(PyObject_GetAttrString(checked(import_module("minidynamo._C")).get(), name));
+  const PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
+  for (std::size_t i = 0; i < positional.size(); ++i)
+    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), PyRef(positional[i]).release());
+  if (!PyRef::steal(PyObject_Call(setter.get(), given.get(), kwargs.get()))) t.raise_current();
+  record_call(t, setter, args);
   if (std::string_view(name) == kSetDefaultDType) {
     Node n{NodeKind::State};
     n.target = n.name = name;
@@ -61,6 +68,46 @@ constexpr const char* kDevice = "device";
 constexpr const char* kNumThreads = "get_num_threads";
 constexpr const char* kSeed = "initial_seed";
 constexpr const char* kPlace = "get_default_device";
+
+// How tensors are shown as text: set again by each run, after the graph; traces make no such texts.
+ValueRef rule_shown_as(Tracer& t, CallArgs& args) {
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!all_constant(args, positional, kwargs)) return {};
+  record_call(t, checked(PyObject_GetAttrString(checked(import_module("minidynamo._C")).get(), "set_printoptions")),
+              args);
+  return t.none();
+}
+
+// Tuples of constants, wherever they come from.
+PyRef constant_inside(Tracer& t, const ValueRef& raw) {
+  const ValueRef v = t.realize(raw);
+  auto* tuple = as<TupleValue>(v);
+  if (!tuple) return v->as_constant();
+  PyRef made = checked(PyTuple_New(static_cast<Py_ssize_t>(tuple->items.size())));
+  for (std::size_t i = 0; i < tuple->items.size(); ++i) {
+    PyRef item = constant_inside(t, tuple->items[i]);
+    if (!item) return {};
+    PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i), item.release());
+  }
+  return made;
+}
+
+// The settings of this trace that patch_dynamo_config() may change, as they were.
+ValueRef rule_use_settings(Tracer& t, CallArgs& args) {
+  expect_args(t, "_use", args, 1, 1);
+  const PyRef changes = constant_inside(t, args[0]);
+  if (!changes || !PyTuple_Check(changes.get())) return {};
+  const PyRef before = checked(PyList_New(0));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(changes.get()); ++i) {
+    PyObject* const pair = PyTuple_GET_ITEM(changes.get(), i);
+    if (text_of(PyTuple_GET_ITEM(pair, 0)) != "capture_scalar_outputs") continue;
+    const PyRef was = PyRef::borrow(t.config.capture_scalar_outputs ? Py_True : Py_False);
+    checked(PyList_Append(before.get(), checked(PyTuple_Pack(2, PyTuple_GET_ITEM(pair, 0), was.get())).get()));
+    patched_config.set_capture(t.config, checked(PyObject_IsTrue(PyTuple_GET_ITEM(pair, 1))));
+  }
+  return t.constant(checked(PyList_AsTuple(before.get())));
+}
 
 // The stream starts anew before the graph runs: a graph that has drawn from it, or called what may, ends here.
 ValueRef rule_manual_seed(Tracer& t, CallArgs& args) {
@@ -92,6 +139,8 @@ constexpr BuiltinRow kSettingRules[] = {
     {"minidynamo", "set_default_dtype", rule_setter<kSetDefaultDType>},
     {"minidynamo", "set_default_device", rule_setter<kSetDevice>},
     {"minidynamo", "set_num_threads", rule_setter<kSetThreads>},
+    {"minidynamo", "set_printoptions", rule_shown_as},
+    {"minidynamo._dynamo.config_patches", "_use", rule_use_settings},
     {"minidynamo._C", "_set_deterministic_fill", rule_setter<kSetFill>},
     {"minidynamo", "manual_seed", rule_manual_seed},
     {"minidynamo._C", "_set_grad_enabled", rule_switch_grad},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/patched_config.h"
 #include "ir/core/threads.h"
 #include "ir/reference/uninitialised.h"
 
@@ -20,6 +21,7 @@ class AmbientKept {
     if (thread_modes.default_device != device_) thread_modes.default_device = device_;
     if (num_threads() != threads_) set_num_threads(threads_);
     fills_uninitialised = fill_;
+    patched_config.put_back();
   }
   AmbientKept(const AmbientKept&) = delete;
   AmbientKept& operator=(const AmbientKept&) = delete;

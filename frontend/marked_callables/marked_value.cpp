@@ -11,7 +11,7 @@
 #include "frontend/marked_callables/comptime.h"
 #include "frontend/marked_callables/fake_tensors.h"
 #include "frontend/marked_callables/regions.h"
-#include "frontend/marked_callables/shaped_values.h"
+#include "frontend/marked_callables/trees.h"
 #include "frontend/plan/plan.h"
 #include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
@@ -255,10 +255,8 @@ bool holds_dict(Tracer& t, const ValueRef& raw) {
 // Nodes have no dictionaries: the call gets the tensors inside its arguments, and puts the rest around them.
 PyRef spread(Tracer& t, const PyRef& function, CallArgs& args) {
   std::vector<ValueRef> tensors;
-  std::string offender;
   const auto shape_of = [&](const ValueRef& v) {
-    ValueRef known = v->kind == ValueKind::Size ? t.constant(v->as_constant()) : v;
-    PyRef shape = result_shape(t, known, tensors, offender);
+    PyRef shape = tree_shape(t, v, tensors);
     if (!shape) graph_break<GB0055>(print_list(args.positional) + " " + print_keywords(args));
     return shape;
   };
@@ -282,8 +280,10 @@ ValueRef MarkedValue::call_opaque(Tracer& t, CallArgs args) {
   c.target = nonstrict ? kFlatApply : module_of(real.get()) + "_" + c.name;
   c.node_name = nonstrict ? c.target : c.name;
   c.spelling = Spelling::Name;
-  const bool nested = std::ranges::any_of(args.positional, [&](const ValueRef& v) { return holds_dict(t, v); }) ||
-                      std::ranges::any_of(args.keywords, [&](const auto& k) { return holds_dict(t, k.second); });
+  const bool trees = nonstrict && has_tree_classes();
+  const auto is_spread = [&](const ValueRef& v) { return holds_dict(t, v) || (trees && holds_tree(t, v)); };
+  const bool nested = std::ranges::any_of(args.positional, is_spread) ||
+                      std::ranges::any_of(args.keywords, [&](const auto& k) { return is_spread(k.second); });
   c.key = function;
   if (nested) {
     c.positional = args.positional.size();
@@ -295,7 +295,19 @@ ValueRef MarkedValue::call_opaque(Tracer& t, CallArgs args) {
   c.function = c.fake = function;
   if (PyFunction_Check(function.get())) c.traced = t.from_object(function.get(), nullptr);
   if (auto* f = c.traced ? as<MarkedValue>(c.traced) : nullptr; f) c.traced = ValueRef();  // it is itself marked
-  return call_out(t, c, std::move(args));
+  if (!trees) return call_out(t, c, std::move(args));
+  try {
+    return call_out(t, c, args);
+  } catch (const GraphBreak&) {  // perhaps by the class of a result
+    PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
+    const PyRef apart = checked(PyObject_CallMethod(module.get(), "_TakenApart", "OO", function.get(), shape_hole()));
+    c.function = c.fake = apart;
+    c.traced = ValueRef();
+    const ValueRef tensors = call_out(t, c, std::move(args));
+    const PyRef structure = attribute(apart, "structure");
+    if (PyObject_IsTrue(attribute(apart, "has_trees").get()) != 1) throw;
+    return tree_value(t, structure.get(), tensors);
+  }
 }
 
 // Called while tracing; nothing guards what it gave.

@@ -102,7 +102,7 @@ def _load(name, missing):
     if name in ("callback_handler", "on_compile_start", "on_compile_end"):
         return getattr(importlib.import_module(f"{__name__}.callback"), name)
     if name == "patch_dynamo_config":
-        return config.patch
+        return importlib.import_module(f"{__name__}.config_patches").patch_dynamo_config
     if name in ("is_dynamo_supported", "is_inductor_supported"):
         return _supported
     if name == "export":

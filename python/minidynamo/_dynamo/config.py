@@ -301,6 +301,15 @@ class _Config(types.ModuleType):
             raise TypeError("config.patch() needs at least one entry to change")
         return _Patch(changes)
 
+    def use_here(self, changes):
+        """Sets entries, given as pairs, in this context; gives the pairs that set them back."""
+        before = tuple((name, _get(_entry(name))) for name, _ in changes)
+        made = {_entry(name): _checked(_entry(name), value) for name, value in changes}
+        overlay = {**(_overlay.get() or {}), **made}
+        _overlay.set({name: v for name, v in overlay.items() if name not in made or v != _values[name]} or None)
+        _tell_switches(made, _overlay)
+        return before
+
     def get_config_copy(self):
         """A dict of every entry; containers are copied."""
         return {name: set(v) if isinstance(v, set) else v for name, v in _snapshot().items()}

@@ -5,6 +5,7 @@ Marks live in native code, by object: `_C._mark_callable(object, kind, payload)`
 
 import contextlib
 import functools
+import sys
 import types
 
 from .. import _C
@@ -167,11 +168,85 @@ def _filled(shape, hole, tensors):
     """`shape` with the next of `tensors` in the place of each hole."""
     if shape is hole:
         return next(tensors)
+    if isinstance(shape, _Tree):
+        return shape.unflatten(_filled(shape.parts, hole, tensors), shape.context)
     if isinstance(shape, dict):
         return {k: _filled(v, hole, tensors) for k, v in shape.items()}
     if isinstance(shape, (list, tuple)):
         return type(shape)(_filled(v, hole, tensors) for v in shape)
     return shape
+
+
+class _Tree:
+    """An object of a class that is registered in torch.utils._pytree, as parts."""
+
+    def __init__(self, cls, context, parts):
+        self.unflatten = _tree_functions(cls)[1]
+        self.context, self.parts = context, parts
+
+
+def _trees():
+    """What classes are registered with, once the module for it is loaded; that of the library's own aside."""
+    module = sys.modules.get(f"{__package__.rpartition('.')[0]}.utils._pytree")
+    return {} if module is None else module.SUPPORTED_NODES
+
+
+def _own_tree(cls):
+    return cls in (list, tuple, dict) or cls.__module__ in ("collections", "builtins")
+
+
+def _has_tree_classes():
+    return any(not _own_tree(cls) for cls in _trees())
+
+
+def _tree_functions(cls):
+    """(flatten, unflatten) of a class of the program's that is registered; None for others."""
+    found = None if _own_tree(cls) else _trees().get(cls)
+    return None if found is None else (found.flatten_fn, found.unflatten_fn)
+
+
+def _alike(a, b):
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, _Tree):
+        return a.unflatten is b.unflatten and a.context == b.context and _alike(a.parts, b.parts)
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(_alike(a[k], b[k]) for k in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(_alike, a, b))
+    return a is b or a == b
+
+
+class _TakenApart:
+    """A function that gives the tensors inside of its result as a list; what was around them stands in `structure`."""
+
+    def __init__(self, function, hole):
+        functools.update_wrapper(self, function, updated=())
+        self._function, self._hole = function, hole
+        self.structure, self.has_trees = None, False
+
+    def __call__(self, *args, **kwargs):
+        tensors = []
+        structure = self._apart(self._function(*args, **kwargs), tensors)
+        if self.structure is not None and not _alike(structure, self.structure):
+            raise RuntimeError(f"{self.__name__}() returned something else than a result like that it was traced with")
+        self.structure = structure
+        return tensors
+
+    def _apart(self, value, tensors):
+        if isinstance(value, _C.Tensor):
+            tensors.append(value)
+            return self._hole
+        functions = _tree_functions(type(value))
+        if functions is not None:
+            self.has_trees = True
+            parts, context = functions[0](value)
+            return _Tree(type(value), context, [self._apart(part, tensors) for part in parts])
+        if type(value) is dict:
+            return {key: self._apart(part, tensors) for key, part in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(self._apart(part, tensors) for part in value)
+        return value
 
 
 class _PolicyFunction:
