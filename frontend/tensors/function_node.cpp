@@ -54,11 +54,22 @@ class FunctionNode final : public GradNode, public ObjectHolder, public ContextH
     for (std::size_t i = 0; i < grads.size(); ++i)
       PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i + 2),
                        grads[i] ? object_of_tensor(grads[i]).release() : Py_NewRef(Py_None));
+    if (step.needed) tell_needed(step);
     const PyRef backward = checked(PyObject_GetAttrString(function_.get(), "backward"));
     return gradients_in(checked(PyObject_Call(backward.get(), given.get(), nullptr)).get());
   }
 
  private:
+  // A context with `needed` (minidynamo/_aten/derivatives.py) knows which gradients this pass goes on with.
+  void tell_needed(const BackwardStep& step) const {
+    const PyRef asks = PyRef::steal(PyObject_GetAttrString(context_.get(), "needed"));
+    clear_answer();
+    if (!asks) return;
+    PyRef needed = checked(PyTuple_New(static_cast<Py_ssize_t>(edges.size())));
+    for (std::size_t i = 0; i < edges.size(); ++i)
+      PyTuple_SET_ITEM(needed.get(), static_cast<Py_ssize_t>(i), PyBool_FromLong(edges[i].node && step.wants(i)));
+    if (PyObject_SetAttrString(context_.get(), "needed", needed.get()) < 0) throw PythonError{};
+  }
   std::vector<TensorRef> gradients_in(PyObject* items) const {
     const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(items));
     bool more = count > edges.size();  // further ones may be None

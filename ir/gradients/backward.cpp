@@ -7,6 +7,7 @@
 #include "ir/gradients/anomaly.h"
 #include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/tape.h"
+#include "ir/tensor/batched.h"
 
 namespace md {
 
@@ -64,6 +65,7 @@ TensorRef one_for(const GradTarget& root, const std::optional<TensorType>& type)
     refuse("grad can be implicitly created only for real scalar outputs but got torch." +
            std::string(info(type->dtype).name));
   }
+  if (root.tensor && in_transform()) return backward_caller().call(id::OnesLike, {root.tensor}).get<TensorRef>();
   if (root.tensor) return backward_caller().call(id::FullLike, {root.tensor, 1.0}).get<TensorRef>();
   return backward_caller().call(id::Full, {sizes_arg(type->sizes), 1.0, type->dtype}).get<TensorRef>();
 }

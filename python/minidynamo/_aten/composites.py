@@ -204,6 +204,31 @@ def _attention(given):
     return call("_scaled_dot_product_flash_attention_for_cpu", q, k, v, dropout, causal, **named)[0]
 
 
+def _dropped(noise_of):
+    """A noise of zeros and of 1 / (1 - p), times the input."""
+
+    def rule(given):
+        x, p = given["input"], given["p"]
+        if not given["training"] or not 0 < p < 1 or given["inplace"] or not x.is_floating_point() or not x.numel():
+            return NotImplemented
+        noise = noise_of(x)
+        if noise is None:
+            return NotImplemented
+        noise = call("bernoulli_", noise, 1 - p, overload="float")
+        return x * call("div_", noise, 1 - p, overload="Scalar")
+
+    return rule
+
+
+def _noise_of_channels(spread):
+    def noise(x):
+        if x.dim() != spread + 2:
+            return None
+        return x.new_empty([*x.shape[:2], *[1] * spread])
+
+    return noise
+
+
 def _normalize(given):
     x, p, dim = given["input"], given["p"], given["dim"]
     if given["out"] is not None:
@@ -284,6 +309,10 @@ def _instance_norm(given):
 
 
 RULES = {
+    "dropout": _dropped(lambda x: call("empty_like", x)),
+    "dropout1d": _dropped(_noise_of_channels(1)),
+    "dropout2d": _dropped(_noise_of_channels(2)),
+    "dropout3d": _dropped(_noise_of_channels(3)),
     "normalize": _normalize,
     "one_hot": _one_hot,
     "adaptive_max_pool2d": _largest_in_windows,

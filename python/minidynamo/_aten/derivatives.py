@@ -60,15 +60,17 @@ class _Recorded(Function):
         made = ask(func, tuple(_filled(args, iter(tensors))), kwargs)
         results = [made] if isinstance(made, _C.Tensor) else list(made)
         ctx.call = func, args, kwargs
+        ctx.needed = ()  # which gradients a pass asks for, where it does not go on with all
         ctx.set_materialize_grads(False)
-        read = _formulas().results_read(func._opname)
+        read = _formulas().results_read(_formulas().row_name(func))
         ctx.save_for_backward(*tensors, *(r if i in read else None for i, r in enumerate(results)))
         ctx.mark_non_differentiable(*(r for r in results if r is not None and not _is_differentiable(r)))
         return made if isinstance(made, _C.Tensor) else tuple(results)
 
     @staticmethod
     def backward(ctx, *grads):
-        saved, wanted = ctx.saved_tensors, ctx.needs_input_grad[3:]
+        saved, wanted = ctx.saved_tensors, (ctx.needed or ctx.needs_input_grad)[3:]
+        ctx.needed = ()
         tensors, results = saved[: len(wanted)], saved[len(wanted) :]
         found = _by_formulas(*ctx.call, tensors, wanted, results, grads)
         if found is None:
@@ -89,9 +91,10 @@ def _by_formulas(func, args, kwargs, tensors, wanted, results, grads):
     told |= kwargs
     given |= told
     formulas = _formulas()
-    if not formulas.knows(func._opname, told):
+    row = formulas.row_name(func)
+    if not formulas.knows(row, told):
         return None
-    found = formulas.gradients_of(func._opname, given, results, grads, {name: any(m) for name, m in names.items() if m})
+    found = formulas.gradients_of(row, given, results, grads, {name: any(m) for name, m in names.items() if m})
     if found is None:
         return None
     flat = []
@@ -144,12 +147,30 @@ def recorded(func, args, kwargs):
     before = _C.is_grad_enabled()
     makes = func._opname.startswith("new_") or func._opname.endswith("_like")  # a tensor without a past
     if before and not makes and any(t.requires_grad for t in tensors):
-        return _Recorded.apply(func, args, kwargs, *tensors)
+        made = _Recorded.apply(func, args, kwargs, *tensors)
+        show_kept(_formulas().row_name(func), [made] if isinstance(made, _C.Tensor) else made)
+        return made
     try:
         _C._set_grad_enabled(False)
         return ask(func, args, kwargs)
     finally:
         _C._set_grad_enabled(before)
+
+
+def show_kept(name, results):
+    """What a derivative reads of results is kept as tensors of its own, which handlers see."""
+    numbers = _formulas().results_kept(name)
+    if numbers is None:
+        numbers = range(len(results)) if name in READS_RESULT or f"{name}.default" in READS_RESULT else ()
+    for number in numbers:
+        result = results[number] if number < len(results) else None
+        if isinstance(result, _C.Tensor) and _is_differentiable(result) and not _is_shown(result):
+            ask(_ops.aten_overload("detach", "default"), (result,), {})
+
+
+def _is_shown(result):
+    """Whether the record itself has asked the handler of the tensor for what it keeps."""
+    return _C._is_handled(result) and type(result.grad_fn).__name__ != "_RecordedBackward"
 
 
 # Operators whose derivative reads what they gave: torch keeps that as a tensor of its own, which handlers see.

@@ -54,17 +54,8 @@ def answer_recorded(name, inplace, args):
 
 def answer_saved(name, inplace, results):
     """Shows what an op has given as its derivative keeps it."""
-    base, _ = own_ops()[name]
-    base = _SHOWN_AS.get(base, base)
-    overload = {"pow": "Tensor_Tensor", "pow_number": "Scalar"}.get(name, "default")
-    if base in derivatives.READS_RESULT or f"{base}.{overload}" in derivatives.READS_RESULT:
-        for result in results:
-            if isinstance(result, _C.Tensor) and (result.is_floating_point() or result.is_complex()):
-                ask(_ops.aten_overload("detach", "default"), (result,), {})
+    derivatives.show_kept(name, results)
     return NotImplemented
-
-
-_SHOWN_AS = {"softmax": "_softmax", "log_softmax": "_log_softmax", "norm": "linalg_vector_norm"}
 
 
 def answer_named(base, inplace, args):

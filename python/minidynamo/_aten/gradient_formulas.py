@@ -156,6 +156,8 @@ _ARITHMETIC = {
     "add": {"self": _same, "other": _added},
     "sub": {"self": _same, "other": lambda grad, alpha=1: _added(-grad, alpha)},
     "rsub": {"self": lambda grad, alpha=1: _added(-grad, alpha), "other": _same},
+    "mul.Scalar": {"self": lambda grad, other: _scaled(grad, other)},
+    "div.Scalar": {"self": lambda grad, other: _divided(grad, other)},
     "mul": {"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self},
     "div": {
         "self": lambda grad, other: grad / other,
@@ -167,6 +169,7 @@ _ARITHMETIC = {
     },
     "fmod": {"self": _same, "other": lambda grad, self, other: _rest(grad, self, other, "trunc")},
     "div.mode": {"self": _quotient_back("self"), "other": _quotient_back("other")},
+    "pow.Tensor_Scalar": {"self": _power_of_number},
     "pow": {"self": _base_of_power, "exponent": _exponent_of_power},
     "pow.scalar": {"self": _power_of_number},
     "square": {"self": lambda grad, self: _power_of_number(grad, self, 2)},

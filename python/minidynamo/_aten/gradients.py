@@ -106,6 +106,18 @@ def _row(name):
     return row, sorted(shown)
 
 
+def row_name(func):
+    """What the row of an operator is called: some overloads have one of their own."""
+    name = f"{func._opname}.{func._schema.overload_name}"
+    return name if _row(name) is not None else func._opname
+
+
+def results_kept(name):
+    """The numbers of the results that handlers see kept; None for an operator or op without formulas."""
+    found = _row(name) or (_row(_own(name)[0]) if name in dispatch.own_ops() else None)
+    return None if found is None else [int(p[6:] or 0) for p in found[1]]
+
+
 def results_read(name):
     """The numbers of the results that an operator's formulas read."""
     found = _row(name)
@@ -180,6 +192,8 @@ def _fitted(grad, operand):
 
 
 def _summed(grad, sizes):
+    if not sizes:
+        return grad.sum()
     extra = grad.dim() - len(sizes)
     dims = list(range(extra))
     dims += [i + extra for i, n in enumerate(sizes) if n == 1 and grad.shape[i + extra] != 1]

@@ -115,9 +115,9 @@ _REDUCTIONS = {
     "amin": _extreme_along,
     "max.dim": _at_positions,
     "min.dim": _at_positions,
-    "median": lambda grad, self, call, result, result1=None, dim=None, keepdim=False: (
-        _extreme(grad, self, result) if dim is None else _at_positions(grad, result1, call, dim, keepdim)
-    ),
+    "median": _extreme,
+    "median.dim": _at_positions,
+    "nanmedian.dim": _at_positions,
     "kthvalue": _at_positions,
     "mode": _at_positions,
     "sort": _sorted_back,
@@ -436,7 +436,7 @@ KEPT_APART = {
     "_scaled_dot_product_flash_attention_for_cpu": ("result1",),
 } | dict.fromkeys(
     """log_sigmoid_forward nll_loss_forward nll_loss2d_forward adaptive_max_pool2d adaptive_max_pool3d
-    adaptive_max_pool max_pool max_pool2d_with_indices max_pool3d_with_indices max.dim min.dim median kthvalue mode
-    sort topk""".split(),
+    adaptive_max_pool max_pool max_pool2d_with_indices max_pool3d_with_indices max.dim min.dim median.dim nanmedian.dim
+    kthvalue mode sort topk""".split(),
     ("result1",),
 )

@@ -105,7 +105,7 @@ def _reshape(given, inplace):
     if -1 in shape:
         known = math.prod(n for n in shape if n != -1)
         shape[shape.index(-1)] = x.numel() // known if known else 0
-    return Done(_named("_unsafe_view", x.clone(memory_format=_C.contiguous_format), shape))
+    return Done(derivatives.call("_unsafe_view", x.clone(memory_format=_C.contiguous_format), shape))
 
 
 def _views(x, shape):
@@ -133,7 +133,7 @@ def _matmul(given, inplace):
         rows = a.reshape([math.prod(a.shape[:-1]), a.shape[-1]])
         if ranks[1] == 1:
             return Done(_C.mv(rows, b).view(list(a.shape[:-1])))
-        return Done(_named("_unsafe_view", _C.mm(rows, b), [*a.shape[:-1], b.shape[-1]]))
+        return Done(derivatives.call("_unsafe_view", _C.mm(rows, b), [*a.shape[:-1], b.shape[-1]]))
     return _matmul_of_batches(a, b)
 
 
@@ -145,7 +145,7 @@ def _matmul_of_batches(a, b):
     count = math.prod(batch)
     left = wide_a.expand([*batch, n, k]).reshape([count, n, k])
     right = wide_b.expand([*batch, wide_b.shape[-2], m]).reshape([count, wide_b.shape[-2], m])
-    made = _named("_unsafe_view", _C.bmm(left, right), [*batch, n, m])
+    made = derivatives.call("_unsafe_view", _C.bmm(left, right), [*batch, n, m])
     if a.dim() == 1:
         made = made.squeeze(-2)
     return Done(made.squeeze(-1) if b.dim() == 1 else made)
