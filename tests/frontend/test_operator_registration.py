@@ -8,6 +8,7 @@ import pytest
 import minidynamo as torch
 from frontend.operators_with_formulas import array, leaf, operator
 from minidynamo.library import Library, custom_op, register_autograd
+from minidynamo.utils._python_dispatch import TorchDispatchMode
 
 _numbers = itertools.count()
 
@@ -150,3 +151,34 @@ def test_operators_go_with_their_library():
         torch.library.define("gonelib::scaled", "(Tensor x) -> Tensor", lib=library)
         assert hasattr(torch.ops.gonelib, "scaled")
     assert not hasattr(torch.ops.gonelib, "scaled")
+
+
+def test_what_classes_with_handlers_say_to_an_operator():
+    @torch.library.custom_op("classes_say::double", mutates_args=())
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    class Below(Mode):
+        pass
+
+    asked = []
+
+    @double.register_torch_dispatch(Mode)
+    def _(mode, func, types, args, kwargs):
+        asked.append(type(mode))
+        return func(*args, **kwargs) * 3
+
+    with Mode():
+        assert double(torch.ones(1)).tolist() == [6.0]
+        assert (torch.ones(1) * 2).tolist() == [2.0]
+    with Below():
+        assert double(torch.ones(1)).tolist() == [2.0]
+    assert asked == [Mode]
+    with pytest.raises(RuntimeError, match="already"):
+        torch.library.register_torch_dispatch("classes_say::double", Mode, lambda *args: None)
+    with pytest.raises(TypeError, match="takes a class"):
+        torch.library.register_torch_dispatch("classes_say::double", Mode(), lambda *args: None)

@@ -33,6 +33,19 @@ def _handled(values):
     return found
 
 
+# {(operator, class): answer(mode or class, func, types, args, kwargs)}, asked before the class's own handler.
+OF_CLASSES = {}
+
+
+def answer_of_class(asked, func, types, args, kwargs):
+    """What the class of a mode, or of a tensor, says to a call."""
+    kind = asked if isinstance(asked, type) else type(asked)
+    rule = OF_CLASSES.get((func._name.partition(".")[0], kind)) if OF_CLASSES else None
+    if rule is not None:
+        return rule(asked, func, types, args, kwargs)
+    return asked.__torch_dispatch__(func, types, args, kwargs)
+
+
 def ask(func, args, kwargs):
     """The first answer that is not NotImplemented."""
     objects = _handled((*args, *kwargs.values()))
@@ -41,11 +54,11 @@ def ask(func, args, kwargs):
         return func(*args, **kwargs)
     if modes.stack():
         with modes.popped() as mode:
-            result = mode.__torch_dispatch__(func, types, args, kwargs)
+            result = answer_of_class(mode, func, types, args, kwargs)
         if result is not NotImplemented:
             return checked(func, result)
     for o in objects:
-        result = type(o).__torch_dispatch__(func, types, args, kwargs)
+        result = answer_of_class(type(o), func, types, args, kwargs)
         if result is not NotImplemented:
             return checked(func, result)
     asked = ", ".join(t.__name__ for t in types) or "the active mode"

@@ -30,6 +30,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_torch_dispatch",
     "register_vmap",
 ]
 
@@ -226,6 +227,13 @@ class CustomOpDef(_ops._Overload):
         self._operator.vmap = _checked_function(fn, "register_vmap")
         return fn
 
+    def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
+        """Decorator: what a class of modes, or of tensors, with __torch_dispatch__ says to calls of the operator, in
+        the place of its handler: `fn(mode, func, types, args, kwargs)`, with the class for tensors."""
+        if fn is None:
+            return functools.partial(self.register_torch_dispatch, torch_dispatch_class)
+        return register_torch_dispatch(self._operator.name, torch_dispatch_class, fn)
+
     def register_kernel(self, device_types, fn=None, /):
         """Decorator: `fn` computes the operator on these devices ("cpu", or a list)."""
         if fn is None:
@@ -362,6 +370,21 @@ def register_vmap(op, func=None, /, *, lib=None):
     if func is None:
         return functools.partial(register_vmap, op)
     _operator(op).vmap = _checked_function(func, "register_vmap")
+    return func
+
+
+def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None):
+    """Decorator: see CustomOpDef.register_torch_dispatch(), for an operator of any namespace by its name."""
+    if func is None:
+        return functools.partial(register_torch_dispatch, op, torch_dispatch_class)
+    name = op if isinstance(op, str) else op._name
+    if not isinstance(torch_dispatch_class, type):
+        raise TypeError(f"register_torch_dispatch() takes a class, not {torch_dispatch_class!r}")
+    rules = import_module(".._aten.handlers", __package__).OF_CLASSES
+    key = name.removesuffix(".default"), torch_dispatch_class
+    if key in rules:
+        raise RuntimeError(f"{torch_dispatch_class.__name__} has an answer to calls of {name} already")
+    rules[key] = _checked_function(func, "register_torch_dispatch")
     return func
 
 
