@@ -10,6 +10,7 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/rules.h"
+#include "ir/gradients/saved_tensor.h"
 #include "ir/graph/kept_dtype.h"
 
 namespace md {
@@ -53,6 +54,9 @@ ValueRef rule_setter(Tracer& t, CallArgs& args) {
   return t.none();
 }
 
+constexpr const char* kSavedTensors = "minidynamo.autograd.saved_tensors";
+constexpr const char* kRefuseHooks = "_saved_tensors_hooks_disable";
+constexpr const char* kAllowHooks = "_saved_tensors_hooks_enable";
 constexpr const char* kSetDevice = "set_default_device";
 constexpr const char* kSetThreads = "set_num_threads";
 constexpr const char* kSetFill = "_set_deterministic_fill";
@@ -68,6 +72,26 @@ constexpr const char* kDevice = "device";
 constexpr const char* kNumThreads = "get_num_threads";
 constexpr const char* kSeed = "initial_seed";
 constexpr const char* kPlace = "get_default_device";
+
+// Whether hooks on saved tensors are refused: a graph keeps none by hooks, so that each run may set it after the graph.
+template <const char* const& name>
+ValueRef rule_hooks_refused(Tracer& t, CallArgs& args) {
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!t.config.fullgraph || saved_tensor_hooks() || !all_constant(args, positional, kwargs)) return {};
+  record_call(t, checked(PyObject_GetAttrString(checked(import_module(kSavedTensors)).get(), name)), args);
+  return t.none();
+}
+
+// The same for a block, all of which is in the graph where none of it may break.
+ValueRef rule_hooks_refused_within(Tracer& t, CallArgs& args) {
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!t.config.fullgraph || saved_tensor_hooks() || !all_constant(args, positional, kwargs)) return {};
+  if (args.size() != 1) return {};
+  const PyRef nothing = checked(PyObject_GetAttrString(checked(import_module("contextlib")).get(), "nullcontext"));
+  return make_ref<ContextValue>(ContextKind::Null, nothing, std::vector<ValueRef>());
+}
 
 // How tensors are shown as text: set again by each run, after the graph; traces make no such texts.
 ValueRef rule_shown_as(Tracer& t, CallArgs& args) {
@@ -140,6 +164,9 @@ constexpr BuiltinRow kSettingRules[] = {
     {"minidynamo", "set_default_device", rule_setter<kSetDevice>},
     {"minidynamo", "set_num_threads", rule_setter<kSetThreads>},
     {"minidynamo", "set_printoptions", rule_shown_as},
+    {kSavedTensors, kRefuseHooks, rule_hooks_refused<kRefuseHooks>},
+    {kSavedTensors, kAllowHooks, rule_hooks_refused<kAllowHooks>},
+    {kSavedTensors, "disable_saved_tensors_hooks", rule_hooks_refused_within},
     {"minidynamo._dynamo.config_patches", "_use", rule_use_settings},
     {"minidynamo._C", "_set_deterministic_fill", rule_setter<kSetFill>},
     {"minidynamo", "manual_seed", rule_manual_seed},

@@ -169,3 +169,29 @@ def test_how_tensors_are_shown():
         assert repr(torch.tensor([1.23456])) == "tensor([1.23])"
     finally:
         torch.set_printoptions(profile="default")
+
+
+def refused_within(x):
+    with torch.autograd.graph.disable_saved_tensors_hooks("none here"):
+        return (x * x).sin()
+
+
+def refused_by_name(x):
+    torch._C._autograd._saved_tensors_hooks_disable("none here")
+    y = x * x
+    torch._C._autograd._saved_tensors_hooks_enable()
+    return y
+
+
+@pytest.mark.parametrize("program", [refused_within, refused_by_name])
+def test_refused_hooks_of_saved_tensors(program):
+    torch._dynamo.reset()
+    counter = CompileCounter()
+    compiled = torch.compile(program, backend=counter, fullgraph=True)
+    for _ in range(2):
+        assert compiled(torch.ones(3)).tolist() == program(torch.ones(3)).tolist()
+        assert torch._C._autograd._saved_tensors_hooks_is_enabled()
+    assert counter.frame_count == 1
+    with torch.autograd.graph.disable_saved_tensors_hooks("none here"):
+        assert torch._C._autograd._saved_tensors_hooks_get_disabled_error_message() == "none here"
+        assert not torch._C._autograd._saved_tensors_hooks_is_enabled()

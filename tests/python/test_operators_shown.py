@@ -184,3 +184,17 @@ def test_operators_shown_in_backward(part):
             if plain.keys() != gradients.keys() or not all(alike(plain[n], gradients[n]) for n in plain):
                 wrong.append((text, "other gradients than without a mode"))
     assert not wrong
+
+
+@pytest.mark.parametrize("transform", [
+    torch.func.grad, torch.func.hessian, lambda f: torch.func.grad(lambda x: torch.func.grad(f)(x).pow(2).sum()),
+])  # fmt: skip
+@pytest.mark.parametrize("function", [
+    lambda x: F.layer_norm(x, (3,)).sin().sum(), lambda x: (x.relu() * x.sigmoid()).sum(),
+    lambda x: F.cross_entropy(x, torch.tensor([0, 1])), lambda x: (x[1:] * x[0]).sum(),
+])  # fmt: skip
+def test_transforms_within_a_mode(transform, function):
+    x = torch.rand(2, 3)
+    expected = transform(function)(x).tolist()
+    with Seen():
+        assert alike(transform(function)(x).tolist(), expected)

@@ -140,6 +140,16 @@ def call(base, *args, overload="default", **kwargs):
     return recorded(_ops.aten_overload(base, overload), args, kwargs)
 
 
+def _in_parts(func, args, kwargs):
+    from .implementations import implementation, without_places
+
+    _here.opening += 1
+    try:
+        return implementation(func._opname)(*args, **without_places(kwargs))
+    finally:
+        _here.opening -= 1
+
+
 def recorded(func, args, kwargs):
     """The same for an overload."""
     args = shown_without_defaults(func._schema, args)
@@ -147,6 +157,8 @@ def recorded(func, args, kwargs):
     before = _C.is_grad_enabled()
     makes = func._opname.startswith("new_") or func._opname.endswith("_like")  # a tensor without a past
     if before and not makes and any(t.requires_grad for t in tensors):
+        if _C._transforms():  # which differentiate its parts
+            return _in_parts(func, args, kwargs)
         made = _Recorded.apply(func, args, kwargs, *tensors)
         show_kept(_formulas().row_name(func), [made] if isinstance(made, _C.Tensor) else made)
         return made

@@ -1,6 +1,7 @@
 """How tensors are kept for backward passes: hooks that pack them away and bring them back."""
 
 import contextlib
+import types
 
 from .. import _C
 
@@ -44,3 +45,35 @@ def disable_saved_tensors_hooks(error_message):
         yield
     finally:
         _C._refuse_saved_tensor_hooks(before)
+
+
+def _saved_tensors_hooks_disable(error_message, fail_if_non_empty=True):
+    """From here on hooks on saved tensors are an error with this text."""
+    _C._refuse_saved_tensor_hooks(error_message)
+
+
+def _saved_tensors_hooks_enable():
+    """Takes _saved_tensors_hooks_disable() back."""
+    _C._refuse_saved_tensor_hooks(None)
+
+
+def _saved_tensors_hooks_get_disabled_error_message():
+    """The text of _saved_tensors_hooks_disable(); None where hooks are allowed."""
+    text = _C._refuse_saved_tensor_hooks(None)
+    if text is not None:
+        _C._refuse_saved_tensor_hooks(text)
+    return text
+
+
+def _saved_tensors_hooks_is_enabled():
+    """Whether hooks on saved tensors are allowed."""
+    return _saved_tensors_hooks_get_disabled_error_message() is None
+
+
+# As torch has these names.
+_C._autograd = types.SimpleNamespace(
+    _saved_tensors_hooks_disable=_saved_tensors_hooks_disable,
+    _saved_tensors_hooks_enable=_saved_tensors_hooks_enable,
+    _saved_tensors_hooks_get_disabled_error_message=_saved_tensors_hooks_get_disabled_error_message,
+    _saved_tensors_hooks_is_enabled=_saved_tensors_hooks_is_enabled,
+)
