@@ -190,6 +190,35 @@ def test_compiled_functions_keep_through_hooks():
     assert counts["pack"] >= 2 and counts["unpack"] >= 2
 
 
+def test_saved_tensors_that_are_written_to():
+    allowed = torch.autograd.graph.allow_mutation_on_saved_tensors
+    x = torch.ones(3, requires_grad=True)
+    with allowed():
+        y = x * 2
+        z = y**3
+        y.zero_()
+        (g,) = torch.autograd.grad(z.sum(), x, create_graph=True)
+        assert g.tolist() == [24.0] * 3
+        assert torch.autograd.grad(g.sum(), x)[0].tolist() == [48.0] * 3
+        with pytest.raises(RuntimeError, match="nested"), allowed():
+            pass
+    with allowed() as kept:
+        y = (x * x).sum()
+        z = (x * x).sum()
+        kept.clear()
+    for each in (y, z):
+        with pytest.raises(AssertionError, match="outside"):
+            each.backward()
+    with allowed():
+        y = x.sin()
+        z = y.exp() * y
+        z.mul_(2)
+        with torch.no_grad():
+            x.mul_(3)
+        z.sum().backward()
+    assert [round(v, 3) for v in x.grad.tolist()] == [4.616] * 3
+
+
 MEMORY = """
 import resource
 import minidynamo as torch

@@ -9,6 +9,7 @@ from ..nn.hooks import RemovableHandle as _RemovableHandle
 from .backward import passes as _passes
 from .edge import GradientEdge as GradientEdge
 from .edge import get_gradient_edge as get_gradient_edge
+from .saved_tensors import allow_mutation_on_saved_tensors as allow_mutation_on_saved_tensors
 from .saved_tensors import disable_saved_tensors_hooks as disable_saved_tensors_hooks
 from .saved_tensors import save_on_cpu as save_on_cpu
 from .saved_tensors import saved_tensors_hooks as saved_tensors_hooks
@@ -16,6 +17,7 @@ from .saved_tensors import saved_tensors_hooks as saved_tensors_hooks
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",

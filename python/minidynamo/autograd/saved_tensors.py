@@ -1,6 +1,7 @@
 """How tensors are kept for backward passes: hooks that pack them away and bring them back."""
 
 import contextlib
+import threading
 import types
 
 from .. import _C
@@ -45,6 +46,47 @@ def disable_saved_tensors_hooks(error_message):
         yield
     finally:
         _C._refuse_saved_tensor_hooks(before)
+
+
+class _KeptCopies:
+    """What allow_mutation_on_saved_tensors() gives: clear() forgets what was kept in its block so far."""
+
+    def __init__(self):
+        self.block = object()
+
+    def clear(self):
+        self.block = object()
+
+    def pack(self, tensor):
+        return self.block, tensor.detach().clone()
+
+    def unpack(self, packed):
+        block, tensor = packed
+        if block is not self.block:
+            raise AssertionError(
+                "backward() outside of the allow_mutation_on_saved_tensors() block that the operations were recorded in"
+            )
+        return tensor
+
+
+_copies_kept = threading.local()
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors():
+    """Within this block tensors that a backward pass needs may be written to: it uses them as they were. It has to run
+    within the block as well (AssertionError). Here every one of them is copied, whether it is written to or not.
+    RuntimeError for a block within another."""
+    if getattr(_copies_kept, "within", False):
+        raise RuntimeError("allow_mutation_on_saved_tensors() blocks cannot be nested")
+    kept = _KeptCopies()
+    _copies_kept.within = True
+    try:
+        with saved_tensors_hooks(kept.pack, kept.unpack):
+            yield kept
+    finally:
+        kept.clear()
+        _copies_kept.within = False
 
 
 def _saved_tensors_hooks_disable(error_message, fail_if_non_empty=True):
