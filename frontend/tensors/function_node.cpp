@@ -7,7 +7,7 @@
 #include "frontend/tensors/held_objects.h"
 #include "frontend/tensors/node_object.h"
 #include "frontend/tensors/tensor_parts.h"
-#include "ir/gradients/tape.h"
+#include "ir/gradients/function_views.h"
 
 namespace md {
 
@@ -46,6 +46,7 @@ class FunctionNode final : public GradNode, public ObjectHolder, public ContextH
     return 0;
   }
   std::vector<std::optional<TensorType>> of_output;
+  std::vector<bool> is_view;  // of each output, once one shows memory of an argument
 
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) override {
     PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(grads.size() + 2)));
@@ -176,9 +177,20 @@ PyRef record_function(const PassedArgs& call) {
         record_written(node, *arguments, t, count == 1))
       continue;
     set_history(*t, node, static_cast<int>(i));
+    const auto shares = [&](const TensorRef& a) { return a && a->storage == t->storage; };
+    if (t->base && std::ranges::any_of(arguments->tensors, shares)) {
+      node->is_view.resize(static_cast<std::size_t>(count));
+      node->is_view[static_cast<std::size_t>(i)] = true;
+    }
     t->base = nullptr;  // its gradient goes through this call, not to what it shows a part of
   }
   return PyRef::borrow(Py_None);
+}
+
+bool is_view_of_function(const GradNode& node, int result) {
+  const auto* const call = dynamic_cast<const FunctionNode*>(&node);
+  const auto i = static_cast<std::size_t>(result);
+  return call && i < call->is_view.size() && call->is_view[i];
 }
 
 constexpr NativeRow kFunctions[] = {
@@ -188,6 +200,9 @@ constexpr NativeRow kFunctions[] = {
 
 }  // namespace
 
-std::span<const NativeRow> function_node_functions() { return kFunctions; }
+std::span<const NativeRow> function_node_functions() {
+  set_is_function_view(is_view_of_function);
+  return kFunctions;
+}
 
 }  // namespace md

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/core/error.h"
 #include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/call_node.h"
+#include "ir/gradients/function_views.h"
 #include "ir/gradients/unrecorded.h"
 #include "ir/tensor/lazy_view.h"
 
@@ -93,10 +95,29 @@ class PartWriteNode final : public GradNode {
   std::vector<int> order_, back_;
 };
 
+constinit IsFunctionView is_function_view = nullptr;
+
+void check_function_view(const TensorImpl& target) {
+  const GradRecord* const record = grad_record(target.base ? *target.base : target);
+  if (!is_function_view || !record || !record->node || !is_function_view(*record->node, record->result)) return;
+  std::string name = record->node->name();
+  if (name.ends_with("Backward")) name.resize(name.size() - 8);
+  throw OpError(ErrorKind::Runtime,
+                fmt::format("Output {} of {} is a view and is being modified inplace: it shows memory of an argument, "
+                            "and gradients of the write cannot go through the backward() of {}. Write to a clone() of "
+                            "it, or return one",
+                            record->result, name, name));
+}
+
 }  // namespace
 
+void set_is_function_view(IsFunctionView asked) { is_function_view = asked; }
+
 RecordedWrite::RecordedWrite(const Op& op, OpCaller& caller, std::span<const Arg> args, TensorRef target)
-    : target_(std::move(target)), written_(args[0].get<TensorRef>()), call_(make_ref<CallNode>(op, caller, args)) {}
+    : target_(std::move(target)), written_(args[0].get<TensorRef>()) {
+  check_function_view(*target_);
+  call_ = make_ref<CallNode>(op, caller, args);
+}
 RecordedWrite::~RecordedWrite() = default;
 
 void RecordedWrite::finish() {

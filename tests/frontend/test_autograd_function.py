@@ -273,3 +273,63 @@ def test_a_forward_with_effects_outside_has_gradients():
         assert len(calls) == n
     with pytest.raises(torch._dynamo.exc.Unsupported):
         torch.compile(lambda x: Counted.apply(x + 1) * 3, fullgraph=True)(x)
+
+
+class Part(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x[:2]
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.cat([g, g * 0])
+
+
+class Both(Part):
+    @staticmethod
+    def forward(ctx, x):
+        return x[:2], x[2:]
+
+    @staticmethod
+    def backward(ctx, a, b):
+        return torch.cat([a, b])
+
+
+class AsItIs(Part):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+
+class Fresh(Part):
+    @staticmethod
+    def forward(ctx, x):
+        return (x * 2)[:2]
+
+
+@pytest.mark.parametrize("function", [Part, Both, AsItIs])
+@pytest.mark.parametrize("write", [lambda a: a.mul_(5), lambda a: a[0].mul_(5), lambda a: a.__setitem__(0, 7.0)])
+def test_results_that_show_memory_of_an_argument(function, write):
+    """The write would reach the argument past backward(): torch refuses it as well."""
+
+    def f(x):
+        y = x * 1
+        a = function.apply(y)
+        write(a[0] if isinstance(a, tuple) else a)
+        return (y * y).sum()
+
+    for each in (f, torch.compile(f, backend="eager")):
+        torch._dynamo.reset()
+        with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+            each(torch.ones(4, requires_grad=True))
+
+
+def test_results_with_memory_of_their_own():
+    x = torch.ones(4, requires_grad=True)
+    a = Fresh.apply(x * 1)
+    a.mul_(5)
+    assert torch.autograd.grad((a * a).sum(), x)[0].tolist() == [100.0, 100.0, 0.0, 0.0]

@@ -48,7 +48,8 @@ def _index_put_(x, indices, values, accumulate=False):
 
 
 def _view(x, shape):
-    return x.view(shape)
+    made = x.view(shape)
+    return made if _C.is_grad_enabled() else made.detach()  # nobody else has the memory
 
 
 def _alias(x):
