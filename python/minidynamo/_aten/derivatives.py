@@ -1,5 +1,6 @@
 """Operators that are one call for handlers, above the record of gradients: what goes back through them."""
 
+import functools
 import threading
 from importlib import import_module
 
@@ -76,6 +77,17 @@ class _Recorded(Function):
         if found is None:
             found = _by_parts(*ctx.call, tensors, wanted, grads)
         return None, None, None, *found
+
+
+_names = set()  # of the nodes of such functions
+
+
+@functools.cache
+def _function_of(opname):
+    """The function of an operator, named as its nodes are to be."""
+    name = "".join(part.capitalize() for part in opname.split("_"))
+    _names.add(f"{name}Backward")
+    return type(name, (_Recorded,), {})
 
 
 def _by_formulas(func, args, kwargs, tensors, wanted, results, grads):
@@ -159,7 +171,7 @@ def recorded(func, args, kwargs):
     if before and not makes and any(t.requires_grad for t in tensors):
         if _C._transforms():  # which differentiate its parts
             return _in_parts(func, args, kwargs)
-        made = _Recorded.apply(func, args, kwargs, *tensors)
+        made = _function_of(func._opname).apply(func, args, kwargs, *tensors)
         show_kept(_formulas().row_name(func), [made] if isinstance(made, _C.Tensor) else made)
         return made
     try:
@@ -182,7 +194,7 @@ def show_kept(name, results):
 
 def _is_shown(result):
     """Whether the record itself has asked the handler of the tensor for what it keeps."""
-    return _C._is_handled(result) and type(result.grad_fn).__name__ != "_RecordedBackward"
+    return _C._is_handled(result) and type(result.grad_fn).__name__ not in _names
 
 
 # Operators whose derivative reads what they gave: torch keeps that as a tensor of its own, which handlers see.

@@ -129,9 +129,11 @@ def gradients_of(name, given, results, grads, wanted):
     """{argument: gradient} for the wanted arguments of a call; None if there is no row for it, or what its formulas
     read was not kept. Wanted is {argument: whether}."""
     found = _row(name)
-    if found is None or grads[0] is None:
+    if found is None:
         return None
     row, shown = found
+    if grads[0] is None and any("grad" in _parameters(formula) for formula in row.values()):
+        return None
     call = _Call(given, list(results), grads, wanted)
     asked = [a for a in sorted(row) if a == "*" or wanted.get(a)]
     if any(w and a not in row and "*" not in row for a, w in wanted.items()):

@@ -151,7 +151,40 @@ def _part_replaced(base, part):
     return places[base]
 
 
+def _joined(grads, call, dim, sizes):
+    """Of parts along a dimension; zeros where nothing flows."""
+    like = next(g for g in grads if g is not None)
+    parts = []
+    for g, size in zip(grads, sizes):
+        if g is None:
+            shape = call.shape("self")
+            shape[dim] = size
+            g = _C.zeros(shape, dtype=like.dtype, device=like.device)
+        parts.append(g)
+    return _C.cat(parts, dim)
+
+
+def _split_back(grads, call, split_size, dim=0):
+    whole = call.shape("self")[dim]
+    return _joined(grads, call, dim, [min(split_size, whole - at) for at in range(0, whole, split_size)])
+
+
+def _split_sizes_back(grads, call, split_sizes, dim=0):
+    return _joined(grads, call, dim, split_sizes)
+
+
+def _unbound_back(grads, call, dim=0):
+    like = next(g for g in grads if g is not None)
+    shape = call.shape("self")
+    del shape[dim]
+    parts = [_C.zeros([], dtype=like.dtype, device=like.device).expand(shape) if g is None else g for g in grads]
+    return _C.stack(parts, dim)
+
+
 PLACEMENT_FORMULAS = {
+    "split": _unary(_split_back),
+    "split_with_sizes": _unary(_split_sizes_back),
+    "unbind": _unary(_unbound_back),
     **{name: _unary(formula) for name, formula in _VIEWS.items()},
     "stack": {"tensors": lambda grad, tensors, dim=0: [grad.select(dim, i) for i in range(len(tensors))]},
     "repeat": _unary(_repeated_back),

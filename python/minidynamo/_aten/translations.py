@@ -315,7 +315,9 @@ def _rms_norm(given, inplace):
     x, weight, eps = given["input"], given["weight"], given["eps"]
     over = list(range(x.dim() - len(given["normalized_shape"]), x.dim()))
     eps = finfo(x.dtype).eps if eps is None else eps
-    squares = derivatives.call("add_", (x**2).mean(over, keepdim=True), eps, overload="Scalar")
+    squares = (x**2).mean(over, keepdim=True)
+    recorded = _C.is_grad_enabled() and squares.requires_grad  # a written operand could not be gone back through
+    squares = derivatives.call("add" if recorded else "add_", squares, eps, overload="Scalar")
     made = x * squares.rsqrt()
     return Done(made if weight is None else made * weight)
 
