@@ -41,6 +41,19 @@ FURTHER = """
     reflection_pad3d replication_pad3d upsample_nearest1d upsample_nearest3d upsample_linear1d upsample_bicubic2d
     upsample_trilinear3d
     resolve_conj resolve_neg _conj allclose _fft_c2c _fft_r2c _fft_c2r view_as_real view_as_complex complex polar
+    slice_backward select_backward sgn mse_loss_backward convolution_backward native_layer_norm_backward
+    native_batch_norm_backward _scaled_dot_product_flash_attention_for_cpu_backward nll_loss_backward
+    nll_loss2d_backward avg_pool2d_backward native_group_norm_backward max_pool2d_with_indices_backward
+    log_sigmoid_backward embedding_dense_backward elu_backward diagonal_backward _adaptive_avg_pool2d_backward
+    upsample_nearest2d_backward logit_backward hardtanh_backward avg_pool3d_backward adaptive_max_pool2d_backward
+    adaptive_max_pool3d_backward _prelu_kernel_backward _cdist_backward upsample_linear1d_backward
+    upsample_nearest1d_backward upsample_nearest3d_backward upsample_trilinear3d_backward upsample_bilinear2d_backward
+    upsample_bicubic2d_backward unfold_backward softshrink_backward softplus_backward soft_margin_loss_backward
+    silu_backward replication_pad1d_backward replication_pad2d_backward replication_pad3d_backward
+    reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward multi_margin_loss_backward
+    mish_backward max_pool3d_with_indices_backward leaky_relu_backward hardswish_backward hardsigmoid_backward
+    hardshrink_backward grid_sampler_2d_backward grid_sampler_3d_backward glu_backward binary_cross_entropy_backward
+    _pdist_backward _adaptive_avg_pool3d_backward smooth_l1_loss_backward huber_loss_backward masked_scatter_backward
 """.split()
 
 
