@@ -20,6 +20,7 @@
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
+#include "frontend/values/wrong_arguments.h"
 
 namespace md {
 
@@ -302,7 +303,7 @@ ValueRef rule_numel(Tracer& t, CallArgs& args) {
 
 // A Python bool computed from tensor contents.
 template <int which>
-ValueRef rule_data_dependent(Tracer&, CallArgs& args) {
+ValueRef rule_data_dependent(Tracer& t, CallArgs& args) {
   for (const char* name : {"input", "other"})  // by name they are the same
     if (ValueRef v = args.take_keyword(name)) args.positional.push_back(std::move(v));
   auto *a = args.size() == 2 ? as<TensorValue>(args[0]) : nullptr, *b = a ? as<TensorValue>(args[1]) : nullptr;
@@ -310,7 +311,9 @@ ValueRef rule_data_dependent(Tracer&, CallArgs& args) {
   if (which == 0 && b && std::ranges::all_of(a->type.sizes, constant) && std::ranges::all_of(b->type.sizes, constant) &&
       a->type.dtype == b->type.dtype && a->type.device == b->type.device && a->type.sizes != b->type.sizes)
     return make_ref<ConstantValue>(PyRef::borrow(Py_False));  // other sizes: no element decides
-  graph_break<GB0033>(std::string(which == 0 ? "equal" : "allclose"));
+  const std::string name = which == 0 ? "equal" : "allclose";
+  refuse_wrong_call(t, name, args);
+  graph_break<GB0033>(name);
 }
 
 // torch._check(cond, message): what it says of sizes stays known.
@@ -376,6 +379,7 @@ ValueRef rule_constant_answer(Tracer& t, CallArgs& args) {
 // A fact of dtypes, ranks and the guarded default dtype.
 ValueRef rule_result_type(Tracer& t, CallArgs& args) {
   if (ValueRef known = rule_constant_answer<3>(t, args)) return known;
+  refuse_wrong_call(t, "result_type", args);
   if (!t.config.trace_more) listed_break<GB0208>("dtype", "call_function", "result_type" + print_list(args.positional));
   std::vector<ValueRef> operands = args.positional;
   for (const char* name : {"tensor1", "tensor2"})

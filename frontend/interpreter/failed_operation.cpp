@@ -1,3 +1,4 @@
+// Exceptions of code that stands for an operator, told as those of operators in C.
 #include "frontend/interpreter/failed_operation.h"
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/wrong_arguments.h"
 
 namespace md {
 
@@ -54,6 +55,7 @@ void break_on_c_function(Tracer& t, PyObject* function, const CallArgs& args) {
       std::ranges::any_of(args.positional, [&](const ValueRef& v) { return t.realize(v)->kind == ValueKind::Tensor; });
   if (of_tensor && (module == "math" || module == "cmath")) graph_break<GB0033>(module + "." + name);
   const bool of_library = module == "minidynamo" || module.starts_with("minidynamo.");
+  if (module == "minidynamo") refuse_wrong_call(t, name, args);
   if (of_library && asks_library(name) && args.size() == 0) {
     const PyRef answer = PyRef::steal(PyObject_CallNoArgs(function));
     clear_answer();

@@ -58,6 +58,7 @@ constexpr const char* kOpenBelow[] = {
     "minidynamo._transforms", "minidynamo.amp.",        "minidynamo.cpu.amp",       "minidynamo.ao.",
     "minidynamo._decomp",     "minidynamo.backends",    "minidynamo.cuda",          "minidynamo.xpu"};
 constexpr const char* kOpen[] = {"minidynamo.functional",
+                                 "minidynamo._arguments",
                                  "minidynamo._limits",
                                  "minidynamo._symbolic_numbers",
                                  "minidynamo._checks",

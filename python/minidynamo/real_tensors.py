@@ -2,25 +2,30 @@
 
 from . import _C
 from ._absent import absent_names as _absent_names
+from ._arguments import need_tensors
 
 
 def resolve_conj(input):
     """A copy if the memory holds the conjugates of what it shows; any other tensor itself."""
+    need_tensors("resolve_conj", input=input)
     return input.clone() if input.is_conj() else input
 
 
 def resolve_neg(input):
     """A copy if the memory holds the negatives of what it shows; any other tensor itself."""
+    need_tensors("resolve_neg", input=input)
     return input.clone() if input.is_neg() else input
 
 
 def is_conj(input):
     """Whether its memory holds the conjugates of what it shows."""
+    need_tensors("is_conj", input=input)
     return input.is_conj()
 
 
 def is_neg(input):
     """Whether its memory holds the negatives of what it shows."""
+    need_tensors("is_neg", input=input)
     return input.is_neg()
 
 

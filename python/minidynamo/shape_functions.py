@@ -2,6 +2,7 @@
 
 from . import _C
 from ._absent import absent_names as _absent_names
+from ._arguments import need_tensors
 
 
 @_C._overridable
@@ -111,12 +112,14 @@ def is_signed(input):
 @_C._overridable
 def is_nonzero(input):
     """Whether the only element is not 0. RuntimeError for none and for several."""
+    need_tensors("is_nonzero", input=input)
     return bool(input)
 
 
 @_C._overridable
 def is_same_size(input, other):
     """Whether the sizes are equal."""
+    need_tensors("is_same_size", input=input, other=other)
     return input.shape == other.shape
 
 

@@ -23,6 +23,19 @@ RUNTIME = [
     lambda x: torch.hann_window(-1),
     lambda x: torch.stack([torch.linalg.det(v) for v in (x, x)]),
 ]
+WRONG_KINDS = [
+    lambda x: torch.is_nonzero(1),
+    lambda x: torch.resolve_conj(1),
+    lambda x: torch.resolve_neg(input="a"),
+    lambda x: torch.numel(1),
+    lambda x: torch.is_complex([x]),
+    lambda x: torch.equal(x, 1),
+    lambda x: torch.allclose(x, 1, rtol=0.5),
+    lambda x: torch.result_type(x, "a"),
+    lambda x: torch.promote_types(x, x),
+    lambda x: x.sum().item(foo=1),
+    lambda x: x.tolist(foo=1),
+]
 INDEX = [lambda x: torch.fft.fft(x, dim=4), lambda x: x.sum(dim=5), lambda x: torch.softmax(x, 7)]
 
 
@@ -47,6 +60,15 @@ def test_refusals(function):
     assert "test_refused_operators.py" in str(error)
     error = outcome(function)
     assert type(error) is type(plain.value) and str(error) == str(plain.value)
+
+
+@pytest.mark.parametrize("function", WRONG_KINDS)
+def test_arguments_of_another_kind(function):
+    with pytest.raises(TypeError):
+        function(rectangle())
+    error = outcome(function, fullgraph=True)
+    assert isinstance(error, Unsupported) and error.gb_code == "GB0112"
+    assert type(outcome(function)) is TypeError
 
 
 @pytest.mark.parametrize("function", INDEX)
