@@ -34,7 +34,6 @@ WRONG_KINDS = [
     lambda x: torch.result_type(x, "a"),
     lambda x: torch.promote_types(x, x),
     lambda x: x.sum().item(foo=1),
-    lambda x: x.tolist(foo=1),
 ]
 INDEX = [lambda x: torch.fft.fft(x, dim=4), lambda x: x.sum(dim=5), lambda x: torch.softmax(x, 7)]
 
