@@ -193,12 +193,7 @@ void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
     if (hook.found == type_find(&PyBaseObject_Type, own.get()) ||
         (tensor_instance(ValueRef(this)) && hook.found == type_find(tensor_type, own.get())))
       return plain_store(t, name, std::move(v));
-    if (!hook.found || !PyFunction_Check(hook.found))
-      refuse_store(t, *this, name, "a __setattr__ or __delattr__ that is no function");
-    CallArgs args;
-    args.positional = {ValueRef(this), t.constant(name)};
-    if (v) args.positional.push_back(v);
-    t.call(t.wrap(hook.found, hook.source), std::move(args));
+    call_store(t, *this, name, v, hook);
     return;
   }
   plain_store(t, name, std::move(v));

@@ -1,6 +1,7 @@
 """An assertion about the rank fails where one graph is wanted."""
 
 CODE = "GB0034"
+WHOLE = True
 EAGER_ERROR = "AssertionError"
 import torch
 

@@ -1,6 +1,7 @@
 """Each call passes a different integer, and the allowed number of recompilations is one."""
 
 CODE = "GB0039"
+WHOLE = True
 PARTIAL_ERROR = "FailOnRecompileLimitHit"
 import torch
 

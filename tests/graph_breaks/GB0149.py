@@ -1,6 +1,7 @@
 """A compiled function is called inside vmap, which is not part of the graph."""
 
 CODE = "GB0149"
+WHOLE = True
 import torch
 
 

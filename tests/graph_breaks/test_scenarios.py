@@ -4,6 +4,7 @@
     run(compile)    builds, compiles and calls a function; returns its result
     fix(compile)    optional: the rewrite that compiles to one graph with eager's result
     EAGER_ERROR     optional: name of the exception the plain program raises
+    WHOLE           optional: True where only fullgraph tells of the code: `explain --fix` shows `run` with it
     LISTED          optional: True where config.trace_more compiles `run` to one graph
     PARTIAL_ERROR   optional: the exception allowed without fullgraph (default EAGER_ERROR)
     MIN_PYTHON, MAX_PYTHON  optional: the first and the last version on which the code can be raised, as (3, 11)

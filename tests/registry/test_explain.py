@@ -185,16 +185,19 @@ def test_every_raised_code_has_a_program():
 
 
 def printed_codes(text):
-    """What a program breaks with, run as it is shown."""
+    """What a program breaks with, run as it is shown, whatever it raises."""
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
+    seen = []
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         try:
             exec(compile(text, "<shown>", "exec"), {"__name__": "shown"})
-        except NameError:  # GB0091: plain Python fails as well
-            pass
-    seen = [message for kind in ("graph_break", "unimplemented") for message in torch._dynamo.utils.counters[kind]]
+        except Exception as error:  # noqa: BLE001  some programs fail in plain Python as well
+            while error is not None:
+                seen.append(error)
+                error = error.__cause__ or error.__context__
+    seen += [message for kind in ("graph_break", "unimplemented") for message in torch._dynamo.utils.counters[kind]]
     return {code.upper() for message in seen for code in re.findall(r"gb/(gb\d{4})", str(message))}
 
 
@@ -209,6 +212,12 @@ def test_programs_are_shown_that_break_and_that_do_not(code, capsys):
         assert textwrap.indent(text, "    ") in shown
     assert code in printed_codes(before)
     assert printed_codes(after) == set()
+
+
+@pytest.mark.parametrize("code", ["GB0034", "GB0039", "GB0149"])
+def test_what_only_one_graph_tells_of_is_shown_with_it(code):
+    assert "fullgraph=True" in programs.pair(code).before and code in printed_codes(programs.pair(code).before)
+    assert "fullgraph" not in programs.pair(code).after
 
 
 def test_codes_that_nothing_raises_say_so(capsys):

@@ -22,7 +22,7 @@ class Pair:
     def __init__(self, source):
         module = ast.parse(source)
         self.about = ast.get_docstring(module) or ""
-        self.before = _text(source, module, "run")
+        self.before = _text(source, module, "run", whole=_is_whole(module))
         self.after = _text(source, module, "fix")
 
 
@@ -54,17 +54,33 @@ def _lines(lines, node):
     return "\n".join(lines[first - 1 : node.end_lineno])
 
 
-def _with_torch(text, function):
+def _is_whole(module):
+    """Whether the code is told only where one graph is asked for: the file says WHOLE = True."""
+    names = [t.id for s in module.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)]
+    return "WHOLE" in names
+
+
+def _with_torch(text, function, whole):
     """The text of `function` with what it calls `compile` spelled out."""
     lines = text.split("\n")
-    names = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == "compile"]
-    for name in sorted(names, key=lambda n: (n.lineno, n.col_offset), reverse=True):
-        line, at = lines[name.lineno - function.lineno], name.col_offset
-        lines[name.lineno - function.lineno] = f"{line[:at]}torch.{line[at:]}"
+    called = {id(n.func): n for n in ast.walk(function) if isinstance(n, ast.Call)}
+    edits = []  # (line, column, what is put there)
+    for name in ast.walk(function):
+        if not isinstance(name, ast.Name) or name.id != "compile":
+            continue
+        edits.append((name.lineno, name.col_offset, "torch."))
+        call = called.get(id(name))
+        if whole and call:
+            edits.append((call.end_lineno, call.end_col_offset - 1, ", fullgraph=True"))
+        elif whole:
+            edits.append((name.end_lineno, name.end_col_offset, "(fullgraph=True)"))
+    for number, at, put in sorted(edits, reverse=True):
+        line = lines[number - function.lineno]
+        lines[number - function.lineno] = f"{line[:at]}{put}{line[at:]}"
     return "\n".join([f"def {NAME}():", *lines[1:]])
 
 
-def _text(source, module, function):
+def _text(source, module, function, whole=False):
     """The program that calls the function, with what it needs of the module."""
     lines = source.split("\n")
     root = next((s for s in module.body if isinstance(s, ast.FunctionDef) and s.name == function), None)
@@ -88,5 +104,5 @@ def _text(source, module, function):
                 imports.append(re.sub(r"^(import|from) torch\b", r"\1 minidynamo", text))
         else:
             blocks.append(text)
-    blocks.append(_with_torch(textwrap.dedent(_lines(lines, root)), root))
+    blocks.append(_with_torch(textwrap.dedent(_lines(lines, root)), root, whole))
     return "\n\n".join(["\n".join(sorted(imports)), *blocks, f"print({NAME}())"])
