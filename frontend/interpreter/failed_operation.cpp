@@ -57,13 +57,15 @@ PyRef real_exception(const ExceptionValue& x) {
 }  // namespace
 
 void refuse_operation(Tracer& t, const ExceptionValue& x) {
+  for (PyObject* answer : {PyExc_StopIteration, PyExc_AttributeError})  // what asks for them goes on without
+    if (PyType_IsSubtype(x.type, reinterpret_cast<PyTypeObject*>(answer))) return;
   const SymbolicFrame* const f = running_operator(t);
   if (!f || !t.uncaught()) return;
   const std::string call = "call_function " + f->printed_name;
   PyRef error = real_exception(x);
   const auto is = [&](PyObject* type) { return PyErr_GivenExceptionMatches(error.get(), type) != 0; };
   const std::string text = text_of(checked(PyObject_Str(error.get())).get());
-  if (is(PyExc_TypeError) || is(PyExc_AttributeError)) graph_break<GB0112>(call, text);
+  if (is(PyExc_TypeError)) graph_break<GB0112>(call, text);
   if (is(PyExc_NotImplementedError)) graph_break<GB0087>(f->printed_name, text);
   throw FailedFakeRun(std::move(error), call);
 }

@@ -139,7 +139,7 @@ bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
   bool again = raises_again(raising);
   // A handler that does not match, a `with` or a `finally` may see it pass: the place is where it began.
   if (x && !again && (x->raised_at.empty() || raising.op == Opcode::RAISE_VARARGS)) x->raised_at = placed_frames(*this);
-  if (x && !again && config.fullgraph) refuse_operation(*this, *x);
+  if (x && !again && config.fullgraph && raising.op == Opcode::RAISE_VARARGS) refuse_operation(*this, *x);
   if (x && !again && (!x->context || raising.op == Opcode::RAISE_VARARGS)) set_context(*x, handled_exception());
   for (; stack.frames.size() > floor; again = false) {
     SymbolicFrame& f = *stack.frames.back();

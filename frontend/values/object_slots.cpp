@@ -7,8 +7,10 @@
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/pinned_modules.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -61,6 +63,21 @@ void raise_refused_store(Tracer& t, const ObjectValue& self, PyObject* name, boo
     if (PyObject_GenericSetAttr(fresh.get(), name, store ? Py_None : nullptr) < 0) t.raise_current();
   }
   t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + text_of(name) + "'");
+}
+
+bool is_c_slot(PyObject* o) { return Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyMethodDescr_Type; }
+
+void call_store(Tracer& t, ObjectValue& self, PyObject* name, const ValueRef& v, PyObject* hook, SourceRef source) {
+  if (!hook || (!is_c_slot(hook) && !PyFunction_Check(hook)))
+    refuse_store(t, self, name, "a __setattr__ or __delattr__ that is no function");
+  CallArgs args{{ValueRef(&self), t.constant(name)}, {}};
+  if (v) args.positional.push_back(v);
+  const ValueRef called = t.wrap(hook, source);
+  // The statement asks for it: that is no call which the registry lists.
+  if (auto* f = as<FunctionValue>(called); f && tensor_instance(ValueRef(&self)))
+    t.run_nested(t.make_frame(*f, std::move(args)));
+  else
+    t.call(called, std::move(args));
 }
 
 void refuse_store(Tracer& t, const Value& self, PyObject* name, const char* what) {

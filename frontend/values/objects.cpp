@@ -121,8 +121,10 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
         !PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
       throw;
   }
-  if (PyFunction_Check(hook.found)) return t.call(t.wrap(hook.found, hook.source), asked);
-  if (is_library_class(type, LibraryClass::Module)) graph_break<GB0211>(print(), text_of(name));
+  const bool of_module = is_library_class(type, LibraryClass::Module);
+  if (PyFunction_Check(hook.found) || (!of_module && is_c_slot(hook.found)))
+    return t.call(t.wrap(hook.found, hook.source), asked);
+  if (of_module) graph_break<GB0211>(print(), text_of(name));
   unmodelled(print() + "." + text_of(name), "__getattr__ that is no Python function");
 }
 
@@ -193,7 +195,7 @@ void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
     if (hook.found == type_find(&PyBaseObject_Type, own.get()) ||
         (tensor_instance(ValueRef(this)) && hook.found == type_find(tensor_type, own.get())))
       return plain_store(t, name, std::move(v));
-    call_store(t, *this, name, v, hook);
+    call_store(t, *this, name, v, hook.found, hook.source);
     return;
   }
   plain_store(t, name, std::move(v));

@@ -350,7 +350,7 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     graph_break<GB0068>(print(), n, print_list(args.positional), print_keywords(args));
   if (!(source && is_inplace_view(n)) && !handles_arguments(n, args))
     graph_break<GB0117>(print(), n, print_list(args.positional), print_keywords(args));
-  if (!args.keywords.empty()) refuse_wrong_arguments(n, args);
+  if ((n == "item" || n == "tolist") && !args.keywords.empty()) refuse_wrong_arguments(n, args);
   if (ValueRef v = metadata_method(t, *this, n, args)) return v;
   if (args.size() == 0 && (n == "item" || n == "tolist"))
     if (ValueRef v = n == "item" ? captured_item(t, *this) : captured_list(t, *this)) return v;

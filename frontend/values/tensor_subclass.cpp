@@ -18,6 +18,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/handled_values.h"
+#include "frontend/values/object_slots.h"
 #include "frontend/values/rules.h"
 #include "frontend/values/tensor.h"
 #include "frontend/values/tensor_functions.h"
@@ -348,11 +349,17 @@ ValueRef call_tensor_slot(Tracer& t, PyObject* function, const CallArgs& args) {
   const ValueRef callee = make_ref<BuiltinValue>(PyRef::borrow(function));
   if (ValueRef answer = ask_torch_function(t, callee, args)) return answer;
   CallArgs plain = args;
+  const PyRef name = checked(PyObject_GetAttrString(slot ? function : attribute.get(), "__name__"));
+  const std::string special = text_of(name.get());
+  if (slot && (special == "__setattr__" || special == "__delattr__") && tensor_instance(args.positional[0])) {
+    plain.positional.erase(plain.positional.begin());
+    for (ValueRef& v : plain.positional) v = t.realize(v);
+    return call_object_slot(t, t.realize(args.positional[0]), special, plain);
+  }
   const std::vector<ValueRef> instances = strip_subclasses(t, plain);
   ValueRef self = plain.positional[0];
   if (self->kind != ValueKind::Tensor) return {};
   plain.positional.erase(plain.positional.begin());
-  const PyRef name = checked(PyObject_GetAttrString(slot ? function : attribute.get(), "__name__"));
   if (slot) return with_instances(call_plain_special(t, self, text_of(name.get()), plain), instances);
   const PyRef how = checked(PyObject_GetAttrString(function, "__name__"));
   if (text_of(how.get()) == "__get__") return self->get_attr(t, name.get());
