@@ -58,6 +58,13 @@ void refuse_wrong_call(Tracer& t, const std::string& function, CallArgs args) {
   if (!found) return PyErr_Clear();
   for (ValueRef& v : args.positional) v = t.realize(v);
   for (auto& [key, value] : args.keywords) value = t.realize(value);
+  // An object may answer for itself, and a size or number of the trace is one.
+  const auto is_plain = [](const ValueRef& v) {
+    return v->kind == ValueKind::Tensor || v->kind == ValueKind::List || v->kind == ValueKind::Tuple ||
+           v->as_constant();
+  };
+  if (!std::ranges::all_of(args.positional, is_plain)) return;
+  if (!std::ranges::all_of(args.keywords, [&](const auto& k) { return is_plain(k.second); })) return;
   refuse(function, found, any_tensor(), args);
 }
 
