@@ -40,10 +40,34 @@ ValueRef rule_getframe(Tracer& t, CallArgs&) {
   throw b;
 }
 
+// locals(): the variables that are set, in the order of their slots. Null: the frame is no function's, or one
+// dictionary keeps what several looks at it store.
+ValueRef rule_locals(Tracer& t, CallArgs& args) {
+  if (args.size() != 0) return {};
+  const SymbolicFrame& f = t.frame();
+  const bool comprehends =  // in place, with variables of its own
+      std::ranges::any_of(f.body->slot_kinds, [](std::uint8_t kind) { return (kind & kSlotHidden) != 0; });
+  if (!(f.body->flags & CO_OPTIMIZED) || comprehends || shares_locals(*f.body)) return {};
+  auto found = make_ref<DictValue>(&PyDict_Type);
+  for (std::size_t k = 0; k < f.slots.size() && k < f.body->slot_names.size(); ++k) {
+    const PyRef& name = f.body->slot_names[k];
+    if (text_of(name.get()).starts_with("___stack")) continue;  // of resumed code
+    ValueRef v = f.slots[k];
+    if (is_null(v)) continue;
+    if (f.body->slot_kinds[k] & (kSlotCell | kSlotFree)) {
+      auto* const cell = as<CellValue>(t.realize(v));
+      v = cell ? cell->get(t) : v;  // no cell yet: an argument
+    }
+    if (v) found->put(t, t.constant(name), v);
+  }
+  return found;
+}
+
 constexpr BuiltinRow kFrameRules[] = {
     {"sys", "exc_info", rule_exc_info},
     {"sys", "exception", rule_exception},
     {"sys", "_getframe", rule_getframe},
+    {"builtins", "locals", rule_locals},
 };
 
 }  // namespace

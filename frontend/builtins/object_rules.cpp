@@ -365,6 +365,7 @@ ValueRef rule_format(Tracer& t, CallArgs& args) {
 }
 
 ValueRef rule_vars(Tracer& t, CallArgs& args) {
+  if (args.size() == 0) return t.call(t.from_object(find_item(t.frame().builtins.get(), "locals"), nullptr), {});
   auto* o = args.size() == 1 ? as<ObjectValue>(args[0]) : nullptr;
   const PyRef name = checked(PyUnicode_InternFromString("__dict__"));
   if (auto* made = args.size() == 1 ? as<PolyfilledValue>(args[0]) : nullptr; made && type_find(made->type, name.get()))

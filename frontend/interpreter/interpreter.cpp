@@ -281,7 +281,8 @@ void Tracer::make_generator() {
     if (i.op == Opcode::INTRINSIC_1 && i.a == kIntrinsicAsyncGenWrap) graph_break<GB0079>(std::to_string(i.a));
   }
   const auto* code = reinterpret_cast<PyCodeObject*>(fn.code.get());
-  unmodelled(fn.print(), code->co_flags & CO_COROUTINE ? "coroutine" : "asynchronous generator");
+  graph_break<GB0147_construct>(fn.print(),
+                                std::string(code->co_flags & CO_COROUTINE ? "coroutine" : "asynchronous generator"));
 }
 
 std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs call_args) {

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 import minidynamo as torch
+from frontend.differential import same
 
 BODIES = {
     "exec stores": "exec('q = 3')\nr = locals().get('q')",
@@ -72,3 +73,56 @@ def test_as_plain(body, where, more):
         compiled = torch.compile(f, backend="eager")
         for _ in range(2):
             assert outcome(compiled) == want
+
+
+def named(x):
+    y = 1
+    return x + len(locals())
+
+
+def listed(x):
+    y = 1  # noqa: F841
+    return x + 1, sorted(vars())
+
+
+def changed(x, k=3):
+    y = 2
+    d = locals()
+    d["y"] = 7
+    d["q"] = x
+    return x + y, list(d), d["y"], k
+
+
+def of_a_callee(x):
+    def f(a, b=2):
+        c = a
+        return locals()
+
+    return x + 1, f(3)
+
+
+def of_a_closure(x):
+    y = 1
+
+    def f():
+        return y, locals()
+
+    return x + 1, f()
+
+
+def unset(x):
+    if x.shape[0] > 5:
+        late = 1
+    early = 2
+    del early
+    return x + 1, sorted(locals())
+
+
+def into_a_text(x):
+    scale, name = 3, "n"
+    return x * scale, "{name}={scale}".format(**locals())
+
+
+@pytest.mark.parametrize("function", [named, listed, changed, of_a_callee, of_a_closure, unset, into_a_text])
+def test_one_look_is_traced(function):
+    same(function, lambda: (torch.tensor([1.0, 2.0]),), frames=1, breaks=[])

@@ -26,7 +26,7 @@ def namespace_in_a_loop(x):
 
 def namespace_once(x):
     y = x + 1
-    return y, sorted(locals())
+    return y, sorted(dir())
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="each call of locals() makes a dictionary of its own")
