@@ -28,6 +28,17 @@ static Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
   graph_break<GB0057>(v->print());
 }
 
+// One that was there before goes to where it is caught, which is beyond a graph: its traceback grows on the way.
+static Ref<ExceptionValue> exception_from_outside(Tracer& t, const Value& given) {
+  std::vector<ValueRef> args;
+  const PyRef held = checked(PyObject_GetAttrString(given.real.get(), "args"));
+  for (Py_ssize_t k = 0; PyTuple_Check(held.get()) && k < PyTuple_GET_SIZE(held.get()); ++k)
+    args.push_back(t.from_object(PyTuple_GET_ITEM(held.get(), k), nullptr));
+  auto e = make_ref<ExceptionValue>(Py_TYPE(given.real.get()), std::move(args));
+  e->source = given.source;
+  return e;
+}
+
 OPCODE(RAISE_VARARGS) {
   if (i.a == 0) {
     ValueRef handled = t.handled_exception();
@@ -36,7 +47,15 @@ OPCODE(RAISE_VARARGS) {
     throw TracedRaise{handled};
   }
   ValueRef cause = i.a == 2 ? t.realize(f.pop()) : ValueRef();
-  auto e = exception_of(t, f.pop());
+  const ValueRef given = t.realize(f.pop());
+  // One that ends an iteration becomes the cause of another where a generator raises it.
+  const auto ends = [&](PyObject* type) {
+    return PyErr_GivenExceptionMatches(reinterpret_cast<PyObject*>(given->python_type()), type) != 0;
+  };
+  if (!cause && given->kind == ValueKind::Opaque && given->source && PyExceptionInstance_Check(given->real.get()) &&
+      !ends(PyExc_StopIteration) && !ends(PyExc_StopAsyncIteration) && !ends(PyExc_GeneratorExit))
+    throw TracedRaise{exception_from_outside(t, *given)};
+  auto e = exception_of(t, given);
   if (e->context && !t.handled_exception() && !nothing_handled_outside(t))
     unmodelled("raise", "an exception that has a context, while a caller handles another");
   if (cause) {
@@ -53,6 +72,8 @@ OPCODE(RERAISE) {
 
 OPCODE(PUSH_EXC_INFO) {
   ValueRef e = f.pop();
+  if (e && e->source && e->kind == ValueKind::Exception)
+    unmodelled(e->print(), "catching an exception object made outside");
   f.push(f.handled.empty() ? t.none() : f.handled.back());
   f.push(e);
   f.handled.push_back(e);

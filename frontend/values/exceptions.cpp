@@ -154,6 +154,7 @@ void ExceptionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
 }
 
 Reg ExceptionValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
   if (real) return b.load_constant(real);
   if (traceback) graph_break<GB0092>(print());
   PlanStep s{StepOp::NewException};

@@ -7,6 +7,7 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
@@ -54,6 +55,20 @@ static ValueRef folded_method(Tracer& t, const Value& self, PyObject* name, Call
 
 void add_methods(std::span<const MethodRow> family) { method_families().push_back(family); }
 
+// a.__eq__(b) and its kin of lists, tuples and dicts, which know their own kind. Null: another method.
+static ValueRef comparing_method(Tracer& t, const ValueRef& self, const std::string& n, const CallArgs& args) {
+  static constexpr const char* names[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  const auto found = std::ranges::find(names, n);
+  const bool dict = self->kind == ValueKind::Dict && self->python_type() == &PyDict_Type;
+  const bool known = dict || self->kind == ValueKind::List || self->kind == ValueKind::Tuple;
+  if (found == std::end(names) || !known || args.size() != 1 || !args.keywords.empty()) return {};
+  const int op = static_cast<int>(found - std::begin(names));
+  const ValueRef other = data_of(args[0]);
+  if (other->kind == ValueKind::Opaque || other->kind == ValueKind::AttributeDict) return {};
+  if (other->kind != self->kind || (dict && op != Py_EQ && op != Py_NE)) return t.constant(Py_NotImplemented);
+  return t.compare(self, other, op);
+}
+
 ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   PyTypeObject* type = self->python_type();
@@ -69,6 +84,7 @@ ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs 
     for (const MethodRow& row : rows)
       if (row.kind == self->kind && n == row.name)
         if (ValueRef r = ruled_method(t, row, *self, name, args)) return r;
+  if (ValueRef r = comparing_method(t, self, n, args)) return r;
   if (type && !type_find(type, name))
     t.raise(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + n + "'");
   // What copying asks a container for is listed where the program itself asks for it.

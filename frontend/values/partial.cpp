@@ -1,4 +1,6 @@
 // functools.partial, real or made while tracing.
+#include <set>
+
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
@@ -93,7 +95,30 @@ Reg PartialValue::rebuild(PlanBuilder& b) {
   return r;
 }
 
+// __setstate__ can put a partial into itself, as what it calls or among its arguments.
+static bool holds_itself(PyObject* partial) {
+  std::set<PyObject*> seen;
+  std::vector<PyObject*> open{partial};
+  while (!open.empty()) {
+    PyObject* const o = open.back();
+    open.pop_back();
+    if (!PyObject_TypeCheck(o, partial_type())) continue;
+    if (!seen.insert(o).second) {
+      if (o == partial) return true;
+      continue;
+    }
+    open.push_back(partial_field(o, PartialPart::Func));
+    PyObject* const args = partial_field(o, PartialPart::Args);
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) open.push_back(PyTuple_GET_ITEM(args, k));
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(partial_field(o, PartialPart::Keywords), &at, &key, &value);)
+      open.push_back(value);
+  }
+  return false;
+}
+
 ValueRef wrap_partial(Tracer& t, PyObject* o, SourceRef s) {
+  if (holds_itself(o)) unmodelled(s->name, "a functools.partial that holds itself");
   t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o))));
   auto part = [&](PartialPart which, SourceKind kind) {
     return t.wrap(partial_field(o, which), t.recorder.sources.child(s, kind));
