@@ -3,7 +3,6 @@
 
 #include "frontend/cpython/method_wrapper.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/cpython/type_dict.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
@@ -116,8 +115,10 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
   if (type && !type->tp_call && !t.config.trace_more)
     listed_break<GB0147_uncallable>(print(), print_list(args.positional), print_keywords(args));
   if (type && !type->tp_call) t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not callable");
-  if (kind == ValueKind::Opaque && type && is_c_type(type))  // only its C code knows
-    graph_break<GB0147>(print(), print_list(args.positional), print_keywords(args));
+  PyObject* const found = kind == ValueKind::Opaque ? type_find(type, interned("__call__").get()) : nullptr;
+  if (found && Py_TYPE(found) == &PyWrapperDescr_Type)  // only its C code knows
+    graph_break<GB0156>(print(), type_name(type), std::string("__call__"), print_list(args.positional),
+                        print_keywords(args));
   not_modelled<GB0147>(print(), print_list(args.positional), print_keywords(args));
 }
 

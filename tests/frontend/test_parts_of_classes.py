@@ -3,6 +3,7 @@
 import abc
 import datetime
 import inspect
+import json
 import types
 
 import pytest
@@ -108,6 +109,13 @@ def test_a_size_inside_an_object():
 def test_a_method_that_asks_the_locale():
     day = datetime.date(2001, 1, 1)
     breaks_with("GB0156", lambda t: (t * 2, day.strftime("%a")), x)
+
+
+def test_an_object_in_c_that_is_called():
+    encode = json.encoder.c_make_encoder(
+        None, None, json.encoder.encode_basestring, None, ":", ",", False, False, False
+    )
+    breaks_with("GB0156", lambda t: (t * 2, encode([1, 2], 0)), x)
 
 
 def test_what_a_made_class_has_of_its_own_is_not_handed_on():
