@@ -261,13 +261,26 @@ static bool has_usual_new(PyTypeObject* type) {
   graph_break<GB0147>(cls.print(), print_list(args.positional), print_keywords(args));
 }
 
+// A variable lets go of the instance where plain Python does. What only the stack of the resumed code held would live
+// on, so that such a frame runs whole.
+[[noreturn]] static void break_where_made(Tracer& t, const ClassValue& cls) {
+  GraphBreak b = make_not_modelled<GB0147_construct>(cls.print(), std::string("instance of a class with __del__"));
+  const SymbolicFrame& f = t.frame();
+  const auto next = static_cast<std::size_t>(f.current) + 1;
+  const Opcode op = next < f.body->instructions.size() ? f.body->instructions[next].op : Opcode::NOP;
+  const bool named =
+      op == Opcode::STORE_FAST || op == Opcode::STORE_DEREF || op == Opcode::STORE_GLOBAL || op == Opcode::RETURN_VALUE;
+  b.looks_at_frame = t.stack.frames.size() == 1 && !named;
+  throw b;
+}
+
 // base.__new__(cls, ...)
 // Dropping the instance would have to run it, when that is: the trace has to keep it.
 static void refuse_finalizer(Tracer& t, ClassValue& cls, const CallArgs& args) {
   PyObject* const found = t.on_class(cls.type(), checked(PyUnicode_InternFromString("__del__")).get()).found;
   const bool in_c = layout_base(cls.type()) != &PyBaseObject_Type && !is_data_base(layout_base(cls.type()));
   if (found && (in_c || Py_TYPE(found) == &PyWrapperDescr_Type)) refuse_c_instance(cls, args);
-  if (found && !may_make_to_act(t)) unmodelled(cls.print(), "instance of a class with __del__");
+  if (found && !may_make_to_act(t)) break_where_made(t, cls);
 }
 
 ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {

@@ -42,6 +42,14 @@ class Items(list):
         SAID.append(("items", len(self)))
 
 
+class Manages(Quits):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        SAID.append("exit")
+
+
 def made(v):
     return Quits(v)
 
@@ -164,6 +172,35 @@ def only_its_part(x):
     return x + 1, child
 
 
+def only_for_its_part(x):
+    SAID.append("a")
+    y = x + Quits(2).v
+    SAID.append("b")
+    child = Owner(5).child
+    SAID.append("c")
+    return y, child
+
+
+def looked_at(q):
+    SAID.append("use")
+    return q.v
+
+
+def only_as_an_argument(x):
+    looked_at(Quits(9))
+    SAID.append("done")
+    return x + 1
+
+
+def as_a_manager(x):
+    with Manages(3) as m:
+        y = x + m.v
+        SAID.append("in")
+    m = None
+    SAID.append("after")
+    return y
+
+
 def over_a_break(x):
     q, r = Quits(1), Quits(2)
     s = q.v
@@ -238,7 +275,8 @@ WHOLE = [
     returned, nested, from_a_function, stored, below_list, two_names, swapped, weakly, captured,
 ]  # fmt: skip
 LOSING = [
-    dropped, bound_anew, deleted, replaced_attribute, from_containers, in_a_function, only_its_part, over_a_break,
+    dropped, bound_anew, deleted, replaced_attribute, from_containers, in_a_function, only_its_part, only_for_its_part,
+    only_as_an_argument, as_a_manager, over_a_break,
     refused, in_a_loop, in_a_comprehension, in_a_generator, in_a_manager, in_an_exception, raising,
 ]  # fmt: skip
 
