@@ -76,7 +76,7 @@ OPCODE(STORE_GLOBAL) {
   if (!f.own_globals && !t.graphs.outer.empty()) graph_break<GB0067>("the global " + text_of(name));
   if (!f.own_globals) return store_in_module(t, f.globals.get(), name, std::move(v));
   ValueRef& stored = t.effects.stored_globals[stored_key(f.globals.get(), name)];
-  if (!stored) let_go_of_object(PyDict_GetItemWithError(f.globals.get(), name));
+  stored ? let_go(stored) : let_go_of_object(PyDict_GetItemWithError(f.globals.get(), name));
   stored = v;
   SideEffect e{EffectKind::GlobalSet, ValueRef()};
   e.name = PyRef::borrow(name);

@@ -45,7 +45,7 @@ ValueRef CellValue::get(Tracer& t) {
 }
 
 void CellValue::set(Tracer& t, ValueRef v) {
-  if (real && !stored) let_go_of_object(PyCell_GET(real.get()));
+  real && !stored ? let_go_of_object(PyCell_GET(real.get())) : let_go(content);
   looked = stored = true;
   content = v;
   note_part_stored(this);

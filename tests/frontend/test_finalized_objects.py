@@ -13,6 +13,7 @@ from minidynamo._dynamo.testing import CompileCounter
 
 SAID = []
 BOX = Box()
+KEPT = None
 
 
 class Quits:
@@ -201,6 +202,29 @@ def as_a_manager(x):
     return y
 
 
+def through_a_closure(x):
+    q = Quits(1)
+
+    def swap():
+        nonlocal q
+        q = Quits(2)
+        SAID.append("swapped")
+
+    swap()
+    return x + q.v
+
+
+def through_a_global(x):
+    global KEPT
+    KEPT = Quits(1)
+    SAID.append("a")
+    KEPT = Quits(2)
+    SAID.append("b")
+    KEPT = None
+    SAID.append("c")
+    return x + 1
+
+
 def over_a_break(x):
     q, r = Quits(1), Quits(2)
     s = q.v
@@ -276,7 +300,7 @@ WHOLE = [
 ]  # fmt: skip
 LOSING = [
     dropped, bound_anew, deleted, replaced_attribute, from_containers, in_a_function, only_its_part, only_for_its_part,
-    only_as_an_argument, as_a_manager, over_a_break,
+    only_as_an_argument, as_a_manager, through_a_closure, through_a_global, over_a_break,
     refused, in_a_loop, in_a_comprehension, in_a_generator, in_a_manager, in_an_exception, raising,
 ]  # fmt: skip
 
