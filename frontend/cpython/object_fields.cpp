@@ -86,6 +86,13 @@ PyObject* DictKeyCursor::next() {
   return PyDict_Next(dict_, &at_, &key, &value) ? key : nullptr;
 }
 
+PyObject* value_of_key(PyObject* dict, PyObject* key) {
+  PyObject *held, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &held, &value);)
+    if (held == key) return value;
+  return nullptr;
+}
+
 Py_ssize_t deque_length(PyObject* o) {
   PyTypeObject* type = deque_type();
   return type && Py_IS_TYPE(o, type) ? Py_SIZE(o) : -1;

@@ -32,4 +32,7 @@ class DictKeyCursor {
   bool ordered_;
 };
 
+// What a dict, an OrderedDict too, has under this very key; nothing is hashed or compared. Null: the key is not there.
+PyObject* value_of_key(PyObject* dict, PyObject* key);
+
 }  // namespace md

@@ -56,19 +56,22 @@ PyObject* tensor_attribute(PyObject* tensor, const SourceAccess& s, AccessMemo& 
   return is_own ? grad_object(*tensor_impl(tensor)) : nullptr;
 }
 
-// In the dict's own order, and not in that of an OrderedDict.
-PyObject* value_at(PyObject* dict, int index) {
-  PyObject *key, *value;
-  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);)
-    if (index-- == 0) return value;
-  return nullptr;
-}
-
 PyObject* key_at(PyObject* dict, int index) {
   DictKeyCursor keys(dict);
   PyObject* key = keys.next();
   while (key && index-- > 0) key = keys.next();
   return key;
+}
+
+PyObject* value_at(PyObject* dict, int index) {
+  if (PyODict_Check(dict)) {
+    PyObject* const key = key_at(dict, index);
+    return key ? value_of_key(dict, key) : nullptr;
+  }
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);)
+    if (index-- == 0) return value;
+  return nullptr;
 }
 
 PyObject* item(PyObject* o, Py_ssize_t index) {

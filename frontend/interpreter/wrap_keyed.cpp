@@ -40,7 +40,8 @@ std::vector<std::pair<PyRef, PyRef>> held_items(PyObject* dict) {
   DictKeyCursor keys(dict);
   while (PyObject* k = keys.next()) {
     const bool is_found = plain_key(k) || PyTuple_Check(k);
-    items.emplace_back(PyRef::borrow(k), is_found ? PyRef::borrow(PyDict_GetItemWithError(dict, k)) : PyRef());
+    items.emplace_back(PyRef::borrow(k),
+                       PyRef::borrow(is_found ? PyDict_GetItemWithError(dict, k) : value_of_key(dict, k)));
   }
   return items;
 }
@@ -52,7 +53,6 @@ constexpr Py_ssize_t kLargestSet = 1000;
 
 // Looking for such a key would run code of the program: keys and values are found by their place.
 Ref<DictValue> wrap_hashed_items(Tracer& t, PyObject* o, SourceRef s) {
-  if (PyODict_Check(o)) unmodelled(s->name, "ordered dictionary with keys whose hash runs user code");
   if (PyDict_GET_SIZE(o) > kLargestSet) unmodelled(s->name, "more than " + std::to_string(kLargestSet) + " such keys");
   auto d = make_ref<DictValue>(Py_TYPE(o));
   d->keys_observed = true;

@@ -77,11 +77,6 @@ ValueRef ClassValue::type_attr(Tracer& t, PyObject* name) {
     if (!own || !source || Py_TYPE(own)->tp_descr_get) unmodelled(print() + "." + n, "attribute that a class computes");
     return t.lazy(own, t.recorder.sources.child(source, SourceKind::ClassAttr, name));
   }
-  if (n == "__flags__") {  // of what may change in it, only whether the class is abstract says something
-    const PyRef abstract = interned("__abstractmethods__");
-    t.expect_on_class(type(), abstract.get(), type_find(type(), abstract.get()));
-    return t.constant(checked(PyObject_GetAttr(real.get(), name)));
-  }
   const bool layout = n == "__basicsize__" || n == "__itemsize__" || n == "__dictoffset__" || n == "__weakrefoffset__";
   if (n != "__dict__" && n != "__base__" && !layout) unmodelled(print() + "." + n, "attribute of a class");
   if (n == "__base__" && !is_fixed(type()))
