@@ -36,7 +36,7 @@ absolute = ctypes.CDLL(None).abs
 
 
 def test_an_object_that_c_calls():
-    breaks_with("GB0147", lambda x: (x + 1, absolute(-3)))
+    breaks_with("GB0156", lambda x: (x + 1, absolute(-3)))
 
 
 def test_arrays():
