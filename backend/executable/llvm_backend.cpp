@@ -10,6 +10,7 @@
 #include "ir/compile/backend.h"
 #include "ir/core/error.h"
 #include "ir/graph/dynamic.h"
+#include "ir/infer/unknown_inputs.h"
 #include "ir/run/eager.h"
 #include "ir/run/long_work.h"
 #include "ir/run/observed_parts.h"
@@ -80,12 +81,12 @@ class LlvmKernel final : public Kernel {
   std::vector<Kept> specializations_;
 };
 
-// Whether sizes come up in the middle of the graph.
+// Whether sizes come up in the middle of the graph, or have to be treated as if they did.
 bool finds_sizes(const Graph& g) {
-  return std::ranges::any_of(g.nodes, [](const auto& n) {
-    return (n->kind == NodeKind::Op ? is_dynamic(op(n->op), n->args) : !n->unbacked.empty()) ||
-           std::ranges::any_of(n->regions, [](const auto& region) { return finds_sizes(*region); });
-  });
+  return has_unknown_inputs(g) || std::ranges::any_of(g.nodes, [](const auto& n) {
+           return (n->kind == NodeKind::Op ? is_dynamic(op(n->op), n->args) : !n->unbacked.empty()) ||
+                  std::ranges::any_of(n->regions, [](const auto& region) { return finds_sizes(*region); });
+         });
 }
 
 // A graph that calls code of the program, or holds what only Python can destroy, does not go to another thread.

@@ -2,6 +2,7 @@
 #include "frontend/driver/artifact_texts.h"
 #include "frontend/driver/finish_trace.h"
 #include "frontend/driver/graph_module.h"
+#include "frontend/driver/kernel_call.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/value.h"
 #include "frontend/values/constant.h"
@@ -43,7 +44,9 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
   PyRef inputs = checked(PyList_New(0));
   for (const Node* n : graph->placeholders()) {
     if (!n->is_size) break;
-    checked(PyList_Append(inputs.get(), py_int(hint(n->type().sizes[0])).get()));
+    const auto symbol = static_cast<std::size_t>(*symbol_index(n->type().sizes[0]));
+    const std::int64_t now = number_at(t.sizes.places.at(symbol), t.args);
+    checked(PyList_Append(inputs.get(), py_int(static_cast<long>(now)).get()));
     ++sizes;
   }
   for (auto& v : t.graphs.inputs) checked(PyList_Append(inputs.get(), v->real.get()));

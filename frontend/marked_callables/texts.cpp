@@ -11,7 +11,10 @@
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/number_value.h"
+#include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
+#include "ir/sizes/shape_env.h"
 
 namespace md {
 
@@ -31,6 +34,13 @@ Ref<MarkedValue> make_text(const std::string& format, std::vector<ValueRef> part
   return made;
 }
 
+// A number that the run finds out, and nobody changes.
+bool is_found_by_graph(const ValueRef& v) {
+  if (auto* size = as<SizeValue>(v)) return !size->size.expr()->env->is_backed(size->size);
+  auto* number = as<NumberValue>(v);
+  return v->kind == ValueKind::SizeTest || (number && !number->of_plan);
+}
+
 bool is_plain_tensor(const TensorValue& v) {
   return !v.stand_in && !v.of_instance && v.notes.empty() && v.python_type() == tensor_type;
 }
@@ -39,7 +49,7 @@ bool is_plain_tensor(const TensorValue& v) {
 // for a number.
 ValueRef copied(Tracer& t, const ValueRef& raw, bool as_number) {
   const ValueRef v = t.realize(raw);
-  if (v->kind == ValueKind::Constant) return v;
+  if (v->kind == ValueKind::Constant || is_found_by_graph(v)) return v;
   if (auto* tensor = as<TensorValue>(v)) {
     if (!is_plain_tensor(*tensor) || (tensor->type.requires_grad && !as_number)) return {};
     const ValueRef alone = tensor->type.requires_grad ? t.call_op("detach", Spelling::Method, CallArgs{{v}, {}}) : v;
@@ -60,6 +70,9 @@ ValueRef copied(Tracer& t, const ValueRef& raw, bool as_number) {
 PyRef example_of(const ValueRef& v, const std::string& spec) {
   auto* tensor = as<TensorValue>(v);
   if (waiting_text(v)) return checked(PyUnicode_FromString(""));
+  if (v->kind == ValueKind::Number) return checked(PyFloat_FromDouble(1));
+  if (v->kind == ValueKind::SizeTest) return PyRef::borrow(Py_True);
+  if (v->kind == ValueKind::Size) return spec.ends_with('c') ? PyRef() : checked(PyLong_FromLong(1));
   if (!tensor || tensor->type.dim() != 0) return {};
   const DType dtype = tensor->type.dtype;
   if (is_complex(dtype)) return checked(PyComplex_FromDoubles(1, 1));
@@ -100,7 +113,7 @@ bool holds_tensor(Tracer& t, const ValueRef& raw) {
   const ValueRef v = t.realize(raw);
   auto* list = as<ListValue>(v);
   auto* tuple = as<TupleValue>(v);
-  if (!list && !tuple) return v->kind == ValueKind::Tensor;
+  if (!list && !tuple) return v->kind == ValueKind::Tensor || is_found_by_graph(v);
   const auto inside = [&](const ValueRef& item) { return !is_stack_short() && holds_tensor(t, item); };
   return std::ranges::any_of(list ? list->items : tuple->items, inside);
 }
@@ -118,9 +131,10 @@ ValueRef deferred_text(Tracer& t, const ValueRef& v, int conversion, const Value
     return make_text(text_of(text->payload.get()), text->parts, text->waits);
   if (text && (conversion != 0 || !accepts(t, v, known))) return {};
   if (text) return make_text("{:" + wanted + "}", {v}, text->waits);
-  if (conversion == 0 && is_free && accepts(t, v, known)) {
+  const bool is_number = is_found_by_graph(v);  // whose str() is its format(), and its repr()
+  if ((conversion == 0 || (is_number && wanted.empty())) && is_free && accepts(t, v, known)) {
     auto* tensor = as<TensorValue>(v);
-    if (wanted.empty() || tensor)
+    if (wanted.empty() || tensor || is_number)
       if (ValueRef copy = copied(t, v, tensor && tensor->type.dim() == 0))
         return make_text(wanted.empty() ? "{}" : "{:" + wanted + "}", {std::move(copy)}, true);
   }

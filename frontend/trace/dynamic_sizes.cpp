@@ -11,6 +11,7 @@
 #include "frontend/tensors/respell_sizes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/tracer.h"
+#include "ir/graph/op_ids.h"
 
 namespace md {
 
@@ -48,6 +49,21 @@ std::set<int> marked_dims(PyObject* tensor, const char* attribute) {
   return dims;
 }
 
+// mark_dynamic(..., min=, max=)
+SizeRange marked_range(PyObject* tensor, int dim) {
+  SizeRange r;
+  PyRef ranges = PyRef::steal(PyObject_GetAttrString(tensor, "_dynamo_dynamic_range"));
+  PyRef key = checked(PyLong_FromLong(dim));
+  PyObject* given = ranges && PyDict_Check(ranges.get()) ? PyDict_GetItemWithError(ranges.get(), key.get()) : nullptr;
+  clear_answer();
+  if (!given || !PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 2) return r;
+  PyObject *least = PyTuple_GET_ITEM(given, 0), *most = PyTuple_GET_ITEM(given, 1);
+  if (PyLong_Check(least)) r.lo = PyLong_AsLongLong(least);
+  if (PyLong_Check(most)) r.hi = PyLong_AsLongLong(most);
+  clear_answer();
+  return r;
+}
+
 bool learns(const Tracer& t) {
   const TraceConfig& c = t.config;
   return t.sizes.observed && c.dynamic == -1 && c.dynamic_shapes && c.automatic_dynamic_shapes &&
@@ -66,7 +82,7 @@ struct InputType {
   PyObject* object;
   const TensorImpl& impl;
   TensorType type;
-  std::set<int> marked, weakly_marked, fixed;
+  std::set<int> marked, weakly_marked, unbacked, fixed;
   std::vector<bool> changed;
 
   std::size_t rank() const { return impl.sizes.size(); }
@@ -84,28 +100,19 @@ struct InputType {
     return s;
   }
 
-  // mark_dynamic(..., min=, max=)
-  SizeRange marked_range(std::size_t d) const {
-    SizeRange r;
-    PyRef ranges = PyRef::steal(PyObject_GetAttrString(object, "_dynamo_dynamic_range"));
-    PyRef key = checked(PyLong_FromSize_t(d));
-    PyObject* given = ranges && PyDict_Check(ranges.get()) ? PyDict_GetItemWithError(ranges.get(), key.get()) : nullptr;
-    clear_answer();
-    if (!given || !PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 2) return r;
-    PyObject *least = PyTuple_GET_ITEM(given, 0), *most = PyTuple_GET_ITEM(given, 1);
-    if (PyLong_Check(least)) r.lo = PyLong_AsLongLong(least);
-    if (PyLong_Check(most)) r.hi = PyLong_AsLongLong(most);
-    clear_answer();
-    return r;
-  }
-
   void sizes() {
     for (std::size_t d = 0; d < rank(); ++d) {
       const std::int64_t n = impl.sizes[d];
       const SizePlace place{source, SizePlace::Field::Size, static_cast<int>(d)};
       const bool share = !marked.contains(static_cast<int>(d));
+      if (t.config.dynamic_shapes && unbacked.contains(static_cast<int>(d))) {
+        type.sizes.push_back(noted(t.shapes().unbacked({0, SizeRange::kMax}), place));
+        continue;
+      }
       type.sizes.push_back(is_dynamic(d) ? noted(t.shapes().backed(n, to_string(place), share), place) : Size(n));
-      if (!share && !type.sizes[d].is_const()) t.shapes().assume_range(type.sizes[d], marked_range(d));
+      if (share || type.sizes[d].is_const()) continue;
+      const SizeRange r = marked_range(object, static_cast<int>(d));
+      if (r.lo <= n && n <= r.hi) t.shapes().assume_range(type.sizes[d], r);
     }
   }
 
@@ -142,7 +149,7 @@ struct InputType {
 
 TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source) {
   const TensorImpl& impl = *tensor_impl(tensor);
-  InputType input{t, source, tensor, impl, {}, {}, {}, {}, {}};
+  InputType input{t, source, tensor, impl, {}, {}, {}, {}, {}, {}};
   input.type.dtype = impl.dtype;
   input.type.device = impl.device();
   input.type.offset = impl.offset;
@@ -151,6 +158,7 @@ TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source) {
   input.type.wrapped_number = impl.wrapped_number;
   input.marked = marked_dims(tensor, kDynamicMarks);
   input.weakly_marked = marked_dims(tensor, "_dynamo_weak_dynamic_indices");
+  input.unbacked = marked_dims(tensor, "_dynamo_unbacked_indices");
   input.fixed = marked_dims(tensor, kStaticMarks);
   if (learns(t)) input.changed = observe(*t.sizes.observed, source->name, impl.dim(), numbers_of(impl));
   input.sizes();
@@ -300,10 +308,15 @@ bool settle_arguments(const Op& op, const BoundArgs& bound, std::vector<Arg>& ar
 
 void respell_sizes(Tracer& t, Graph& g) {
   if (!t.sizes.env) return;
-  const auto respell = [&](Size& s) { s = t.sizes.env->simplify(s); };
+  const auto respell = [&](Size& s) {
+    const Size simple = t.sizes.env->simplify(s);
+    if (t.sizes.env->is_backed(simple)) s = simple;  // others may not have been found out yet
+  };
   for (auto& n : g.nodes) {
+    if (n->op == id::AssertSizes) continue;  // what made two symbols one is checked of both
     for (Arg& a : n->args) for_each_size(a, respell);
     for (auto& [name, a] : n->kwargs) for_each_size(a, respell);
+    if (!n->unbacked.empty() || n->kind == NodeKind::Placeholder) continue;  // here symbols get their values
     for (TensorType& type : n->types) {
       for (Size& s : type.sizes) respell(s);
       for (Size& s : type.strides) respell(s);
@@ -372,6 +385,23 @@ struct SizeGuards {
   }
 };
 
+// None: the settings let it pass.
+void raise_reported(const PyRef& error) {
+  if (error.get() == Py_None) return;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  throw PythonError{};
+}
+
+// The size is one of those that the mark allows.
+void check_range(PyObject* tensor, int dim) {
+  const SizeRange r = marked_range(tensor, dim);
+  const std::int64_t now = tensor_impl(tensor)->sizes[static_cast<std::size_t>(dim)];
+  if (r.lo <= now && now <= r.hi) return;
+  const auto bound = [](std::int64_t n) { return checked(PyLong_FromLongLong(n)); };
+  const PyRef most = r.hi == SizeRange::kMax ? PyRef::borrow(Py_None) : bound(r.hi);
+  raise_reported(report("size_out_of_range", {bound(now), bound(std::max<std::int64_t>(r.lo, 0)), most}));
+}
+
 // Sizes the user marked as dynamic have to be so still.
 void check_marks(Tracer& t) {
   PyRef broken = checked(PyList_New(0));
@@ -380,6 +410,7 @@ void check_marks(Tracer& t) {
     if (in.place.field != SizePlace::Field::Size) continue;
     PyRef tensor = load(in.place.source, t.args);
     if (!tensor || !marked_dims(tensor.get(), kDynamicMarks).contains(in.place.dim)) continue;
+    if (is_tensor(tensor.get())) check_range(tensor.get(), in.place.dim);
     const Size now = t.sizes.env->simplify(in.size);
     const SizeRange r = t.sizes.env->range(now);
     if (r.lo != r.hi) continue;
@@ -388,9 +419,7 @@ void check_marks(Tracer& t) {
     frames = {in.where};
   }
   if (PyList_GET_SIZE(broken.get()) == 0) return;
-  PyRef error = report("constraint_violation", {broken, frames_list(frames)});
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
-  throw PythonError{};
+  raise_reported(report("constraint_violation", {broken, frames_list(frames)}));
 }
 
 }  // namespace
@@ -448,7 +477,7 @@ std::vector<SizePlace> add_size_inputs(Tracer& t, Graph& g) {
   }
   std::vector<SizePlace> places;
   for (std::size_t i = 0; i < symbols.size(); ++i) {
-    if (!used[i] || given[i] || !symbols[i].hint) continue;
+    if (!used[i] || given[i] || !t.sizes.places.at(i).source) continue;  // or the graph finds it out
     Node n{NodeKind::Placeholder};
     n.is_size = true;
     n.target = n.name = symbols[i].name;

@@ -14,6 +14,7 @@
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/expansion.h"
+#include "ir/infer/unknown_inputs.h"
 
 namespace md {
 namespace {
@@ -224,6 +225,7 @@ void append_backward(const Graph& traced, FunctionalForward& f, const GradientNo
 JointGraph differentiate(const Graph& traced, const std::vector<bool>& differentiated) {
   if (!traced.delegated.empty())
     throw NotFunctional("differentiate: the graph holds functions with a backward of their own");
+  if (has_unknown_inputs(traced)) throw NotFunctional("differentiate: sizes of inputs are known only at run time");
   for (const auto& n : traced.nodes)
     if (!n->unbacked.empty()) throw NotFunctional("differentiate: sizes of " + n->name + " depend on values");
   JointGraph joint;

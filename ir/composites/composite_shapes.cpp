@@ -63,21 +63,26 @@ namespace {
 // Along which dimension, and how long it is.
 struct Cut {
   int dim;
-  std::int64_t size;
+  Size size;
 };
 Cut cut_of(const Expansion& e, Size dim) {
   const TensorType x = e.tensor(0);
   if (x.dim() == 0) e.fail(ErrorKind::Runtime, "a 0-d tensor cannot be split");
   const int d = checked_dim(e, dim, x.dim());
-  return {d, fixed_size(x.sizes[d])};
+  return {d, x.sizes[d]};
 }
 
-Arg split_evenly(const Expansion& e, Cut cut, std::int64_t piece, std::int64_t least_pieces) {
+// Only how many pieces there are is fixed.
+Arg split_evenly(const Expansion& e, Cut cut, Size piece, std::int64_t least_pieces) {
   ListArg parts;
   parts.tuple = true;
-  for (std::int64_t at = 0; at < cut.size || static_cast<std::int64_t>(parts.items.size()) < least_pieces;
-       at += piece) {
-    parts.items.push_back(e.call(id::Narrow, {e.arg(0), cut.dim, at, std::min(piece, cut.size - at)}));
+  const Size whole = guard_eq(piece, 0) ? Size(0) : floordiv(cut.size + piece - 1, piece);
+  const std::int64_t count = std::max(fixed_size(whole), least_pieces);
+  Size at = 0;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Size length = k + 1 < count ? piece : cut.size - at;
+    parts.items.push_back(e.call(id::Narrow, {e.arg(0), cut.dim, at, length}));
+    at = at + length;
   }
   return parts;
 }
@@ -88,7 +93,8 @@ Arg expand_rule(ops::Split, const Expansion& e) {
   const Cut cut = cut_of(e, e.size(2));
   const std::int64_t piece = fixed_size(e.size(1));
   if (piece < 0) e.fail(ErrorKind::Runtime, "split_size must not be negative, but is {}", piece);
-  if (piece == 0 && cut.size != 0) e.fail(ErrorKind::Runtime, "split_size 0 fits only a size of 0, not {}", cut.size);
+  if (piece == 0 && !guard_eq(cut.size, 0))
+    e.fail(ErrorKind::Runtime, "split_size 0 fits only a size of 0, not {}", to_string(cut.size));
   return split_evenly(e, cut, piece, 1);
 }
 
@@ -99,7 +105,7 @@ Arg expand_rule(ops::SplitSizes, const Expansion& e) {
   for (const Size s : lengths) total = total + s;
   if (!guard_eq(total, cut.size)) {
     e.fail(ErrorKind::Runtime, "split sizes {} do not add up to {}, the size of dimension {}", sizes_text(lengths),
-           cut.size, cut.dim);
+           to_string(cut.size), cut.dim);
   }
   ListArg parts;
   parts.tuple = true;
@@ -115,8 +121,8 @@ Arg expand_rule(ops::Chunk, const Expansion& e) {
   const Cut cut = cut_of(e, e.size(2));
   const std::int64_t chunks = fixed_size(e.size(1));
   if (chunks <= 0) e.fail(ErrorKind::Runtime, "chunks must be greater than 0, but is {}", chunks);
-  const std::int64_t piece = (cut.size + chunks - 1) / chunks;
-  return split_evenly(e, cut, piece, piece == 0 ? chunks : 1);
+  const Size piece = floordiv(cut.size + (chunks - 1), Size(chunks));
+  return split_evenly(e, cut, piece, guard_eq(piece, 0) ? chunks : 1);
 }
 
 Arg expand_rule(ops::Unbind, const Expansion& e) {
@@ -124,7 +130,8 @@ Arg expand_rule(ops::Unbind, const Expansion& e) {
   const Cut cut = cut_of(e, e.size(1));
   ListArg parts;
   parts.tuple = true;
-  for (std::int64_t i = 0; i < cut.size; ++i) parts.items.push_back(e.call(id::Select, {e.arg(0), cut.dim, i}));
+  const std::int64_t count = fixed_size(cut.size);
+  for (std::int64_t i = 0; i < count; ++i) parts.items.push_back(e.call(id::Select, {e.arg(0), cut.dim, i}));
   return parts;
 }
 

@@ -177,3 +177,114 @@ def test_norms_that_need_gradients_keep_their_derivative():
         y = torch.zeros(3, requires_grad=True)
         y.norm(p).backward()
         assert str(x.grad) == str(y.grad)
+
+
+def unbacked(n, *more):
+    x = torch.ones(n, *more)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    return x
+
+
+# name: function of tensors whose first size is marked, what is made of each size
+UNBACKED = {
+    "scaled": (lambda x: x * 2 + 1, lambda n: (unbacked(n),)),
+    "made": (lambda x: torch.zeros(x.shape[0]) + 1, lambda n: (unbacked(n),)),
+    "counted": (lambda x: (torch.arange(x.shape[0]), x.shape[0] * 2, x + 1), lambda n: (unbacked(n),)),
+    "rows": (lambda x: torch.relu(x @ torch.ones(3, 2)).sum(1), lambda n: (unbacked(n, 3),)),
+    "two": (lambda x, y: x + y, lambda n: (unbacked(n), unbacked(n))),
+    "text": (lambda x: (f"{x.shape[0]:>3}", x + 1), lambda n: (unbacked(n),)),
+    "joined": (lambda x: torch.cat([x, x]), lambda n: (unbacked(n),)),
+}
+
+
+@pytest.mark.parametrize("name", UNBACKED)
+def test_one_compilation_for_marked_sizes(name):
+    f, make = UNBACKED[name]
+    assert compilations(f, [lambda n=n: make(n) for n in (4, 1, 0, 7)]) == 1
+    compiled = torch.compile(f, fullgraph=True)
+    assert all(same(compiled(*make(n)), f(*make(n))) for n in (4, 1, 0, 7, 4))
+
+
+def test_code_that_decides_on_unbacked_sizes_breaks():
+    compiled = torch.compile(lambda x: x if x.shape[0] > 2 else -x, fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="Data-dependent branching"):
+        compiled(unbacked(4))
+
+
+def test_gradients_of_inputs_with_unbacked_sizes():
+    compiled = torch.compile(lambda x: (x * x).sum(), fullgraph=True)
+    for n in (4, 1, 0):
+        x = torch.ones(n, requires_grad=True)
+        torch._dynamo.decorators.mark_unbacked(x, 0)
+        compiled(x).backward()
+        assert x.grad.tolist() == [2.0] * n
+
+
+READ_SIZES = {
+    "inputs": (lambda x, y: x + y, lambda *sizes: [unbacked(n) for n in sizes]),
+    "items": (lambda n: torch.ones(n[0].item()) + torch.ones(n[1].item()), lambda *sizes: [T(sizes)]),
+}
+
+
+@pytest.mark.parametrize("name", READ_SIZES)
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_sizes_taken_for_equal_are_checked(name, backend):
+    f, make = READ_SIZES[name]
+    compiled = torch.compile(f, fullgraph=True, backend=backend)
+    for sizes in ((4, 4), (3, 3), (4, 1), (1, 4)):
+        assert compiled(*make(*sizes)).tolist() == f(*make(*sizes)).tolist()
+    with pytest.raises(RuntimeError, match="do not broadcast"):
+        compiled(*make(4, 2))
+
+
+def test_bounds_of_marks():
+    def marked(n):
+        x = torch.ones(n)
+        torch._dynamo.mark_dynamic(x, 0, min=2, max=8)
+        return x
+
+    counter = CompileCounter()
+    compiled = torch.compile(lambda x: x + 1, backend=counter)
+    assert [compiled(marked(n)).shape[0] for n in (4, 6, 8)] == [4, 6, 8] and counter.frame_count == 1
+    with pytest.raises(
+        torch.fx.experimental.symbolic_shapes.ConstraintViolationError, match=r"10 not in range \[2, 8\]"
+    ):
+        compiled(marked(10))
+
+
+def test_marks_that_may_be_ignored():
+    def fixed(x):
+        return x + torch.ones(4)
+
+    x = torch.ones(4)
+    torch._dynamo.mark_dynamic(x, 0)
+    with pytest.raises(torch.fx.experimental.symbolic_shapes.ConstraintViolationError):
+        torch.compile(fixed)(x)
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(allow_ignore_mark_dynamic=True):
+        assert torch.compile(fixed)(x).tolist() == [2.0] * 4
+
+
+def test_pieces_of_a_symbolic_size():
+    pieces = {"chunk": lambda x: x.chunk(2), "split": lambda x: [p + 1 for p in x.split(3)]}
+    assert compilations(pieces["chunk"], [lambda n=n: (torch.arange(float(n)),) for n in (4, 6, 7, 9)]) == 2
+    assert compilations(pieces["split"], [lambda n=n: (torch.arange(float(n)),) for n in (4, 5, 6, 9)]) <= 4
+
+
+# name: text of the number that is read, element
+TEXTS = {
+    "f-string": (lambda v: f"{v}", 2.5),
+    "with a width": (lambda v: f"{v:8.2f}|", 2.5),
+    "repr": (lambda v: f"{v!r}", 2.5),
+    "str": (lambda v: str(v), 2.5),
+    "format": (lambda v: format(v, "05"), 2.5),
+    "int": (lambda v: f"{v:04}", [3]),
+    "bool": (lambda v: f"{v}", True),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts_of_numbers_only_a_run_knows(name):
+    text, element = TEXTS[name]
+    f = lambda x, n: (x + 1, text(n.item()))  # noqa: E731
+    assert compilations(f, [lambda: (x4(), T(element))] * 2) == 1

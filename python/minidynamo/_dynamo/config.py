@@ -161,7 +161,6 @@ NO_EFFECT = {
     "run_gc_after_compile": "compiling never starts a garbage collection",
     "skip_nnmodule_hook_guards": "hooks of modules are always guarded",
     "use_numpy_random_stream": "NumPy's random functions always run as NumPy",
-    "allow_ignore_mark_dynamic": "a mark that does not hold is always an error",
     "enable_cpp_guard_manager": "guards are always native code",
     "error_on_nested_fx_trace": "functions traced by torch.fx are compiled like others",
     "issue_3_13_0_warning": "there is nothing to warn of",

@@ -32,8 +32,9 @@ def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize
     """The size of dimension `index` (an int, or several, counted from the end if negative) is a symbol when `t` is
     next compiled. IndexError if `t` has no such dimension.
 
-    `min`/`max` bound it: a call with a size outside compiles anew. Sizes 0 and 1 stay constants. If the function fixes
-    the size to one number, compiling raises `ConstraintViolationError`; `maybe_mark_dynamic` lets that pass.
+    `min`/`max` bound it: a size outside raises `ConstraintViolationError` when it is compiled. Sizes 0 and 1 stay
+    constants. If the function fixes the size to one number, compiling raises `ConstraintViolationError`, too;
+    `maybe_mark_dynamic` lets that pass.
     """
     _mark(t, "_dynamo_dynamic_indices", index)
     if min is not None or max is not None:
@@ -48,8 +49,9 @@ def maybe_mark_dynamic(t, index):
 
 
 def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None):
-    """The size of dimension `index` is a symbol when `t` is next compiled. It keeps its hint: code may decide on it."""
-    _mark(t, "_dynamo_weak_dynamic_indices", index)
+    """The size of dimension `index` is known only when the compiled function runs, 0 and 1 included: code that decides
+    on it breaks the graph."""
+    _mark(t, "_dynamo_unbacked_indices", index)
 
 
 def mark_static(t, index=None):

@@ -98,9 +98,11 @@ def runtime_error(node, cause, frames):
 
 
 def constraint_violation(rows, frames):
-    """Sizes marked as dynamic that became constants: (source, value) each."""
+    """Sizes marked as dynamic that became constants: (source, value) each. None: a setting lets that pass."""
     from ..fx.experimental.symbolic_shapes import ConstraintViolationError
 
+    if config.allow_ignore_mark_dynamic:
+        return None
     bullets = "".join(
         f"  - {source} is marked as dynamic, but the function works for {value} only. "
         f"Remove the mark, or use maybe_mark_dynamic.\n"
@@ -111,6 +113,13 @@ def constraint_violation(rows, frames):
         f'Constraints violated ({sources})! For more information, run with TORCH_LOGS="+dynamic".\n{bullets}\n'
         f"User stack:\n{stack_text(frames)}"
     )
+
+
+def size_out_of_range(size, least, most):
+    """A size marked as dynamic with bounds that do not hold."""
+    from ..fx.experimental.symbolic_shapes import ConstraintViolationError
+
+    return ConstraintViolationError(f"{size} not in range [{least}, {'int_oo' if most is None else most}]")
 
 
 def internal_error(cause, frames):
