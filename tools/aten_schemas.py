@@ -40,6 +40,28 @@ FURTHER = """
     log_sigmoid_forward _prelu_kernel nll_loss2d_forward soft_margin_loss _cdist_forward linalg_cross
     reflection_pad3d replication_pad3d upsample_nearest1d upsample_nearest3d upsample_linear1d upsample_bicubic2d
     upsample_trilinear3d
+    gelu_backward silu_backward elu_backward leaky_relu_backward rrelu_with_noise_backward hardtanh_backward
+    log_sigmoid_backward softplus_backward glu_backward hardshrink_backward hardswish_backward mish_backward
+    softshrink_backward mse_loss_backward smooth_l1_loss_backward huber_loss_backward soft_margin_loss_backward
+    binary_cross_entropy_backward multi_margin_loss_backward nll_loss_backward nll_loss2d_backward
+    _prelu_kernel_backward _cdist_backward _pdist_backward convolution_backward native_layer_norm_backward
+    native_group_norm_backward native_batch_norm_backward embedding_dense_backward grid_sampler_2d_backward
+    diagonal_backward select_backward slice_backward unfold_backward max_pool2d_with_indices_backward
+    max_pool3d_with_indices_backward avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d_backward
+    _adaptive_avg_pool3d_backward _adaptive_avg_pool3d adaptive_max_pool2d_backward adaptive_max_pool3d_backward
+    reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward
+    replication_pad2d_backward replication_pad3d_backward upsample_nearest1d_backward upsample_nearest2d_backward
+    upsample_nearest3d_backward upsample_linear1d_backward upsample_bilinear2d_backward upsample_bicubic2d_backward
+    upsample_trilinear3d_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
+    _upsample_nearest_exact3d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward
+    _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d _upsample_bilinear2d_aa
+    _upsample_bicubic2d_aa elu_ hardtanh_ leaky_relu_ silu_ mish_ hardswish_ hardsigmoid_ celu_ selu_ relu6_ threshold_
+    _unique2 unique_consecutive _linalg_check_errors _linalg_det _linalg_slogdet _linalg_solve_ex _linalg_eigh
+    _linalg_svd linalg_lu linalg_pinv
+    fake_quantize_per_tensor_affine_cachemask max_unpool2d max_unpool3d conv_tbc multilabel_margin_loss_forward
+    narrow_copy histogram special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_entr
+    special_erfcx special_i0e special_i1 special_i1e special_log_ndtr special_ndtr special_ndtri special_xlog1py
+    special_zeta triangular_solve geqrf ormqr quantize_per_tensor
     resolve_conj resolve_neg _conj allclose _fft_c2c _fft_r2c _fft_c2r view_as_real view_as_complex complex polar
     slice_backward select_backward sgn mse_loss_backward convolution_backward native_layer_norm_backward
     native_batch_norm_backward _scaled_dot_product_flash_attention_for_cpu_backward nll_loss_backward
@@ -58,9 +80,10 @@ FURTHER = """
 
 
 def rows():
-    from minidynamo import _C
+    from minidynamo import _C, foreach_functions
 
     names = {op["public_name"] for op in json.loads(_C.op_table_json())} | set(FURTHER)
+    names |= {name for name in dir(foreach_functions) if name.startswith("_foreach_")}
     for schema in torch._C._jit_get_all_schemas():
         base = schema.name.removeprefix("aten::")
         if base.removesuffix("_") not in names and base not in names:

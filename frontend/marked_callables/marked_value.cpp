@@ -195,7 +195,7 @@ ValueRef MarkedValue::call_own(Tracer& t, CallArgs args) {
   if (ValueRef answer = ask_torch_function(t, ValueRef(this), args)) return answer;
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
-  // A function of the library that is no op of the table: equal().
+  // A function of the library that is no op of the table, or takes other arguments: equal(), _softmax().
   const std::string base = name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
   if (overloads(base).empty() || attribute(real, "_in_python").get() == Py_True) {
     ValueRef answer = t.call(t.from_object(attribute(real, "_function").get(), nullptr), std::move(args));

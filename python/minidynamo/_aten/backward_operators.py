@@ -65,6 +65,12 @@ def _leaky_relu(grad, x, slope, is_result):
     return _C.where(x > 0, grad, grad * slope)
 
 
+def _rrelu(grad, x, noise, lower, upper, training, is_result):
+    if training and upper - lower > 1e-6:
+        return grad * noise
+    return _leaky_relu(grad, x, (lower + upper) / 2, is_result)
+
+
 def _log_sigmoid(grad, x, buffer):
     return grad * (-x).sigmoid()
 
@@ -226,13 +232,15 @@ _PLAIN = """silu gelu mish hardswish hardsigmoid hardtanh softplus softshrink ha
     smooth_l1_loss huber_loss soft_margin_loss binary_cross_entropy multi_margin_loss avg_pool2d avg_pool3d
     reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d""".split()
 _RESAMPLED = """upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d
-    upsample_bicubic2d upsample_trilinear3d""".split()
+    upsample_bicubic2d upsample_trilinear3d _upsample_nearest_exact1d _upsample_nearest_exact2d
+    _upsample_nearest_exact3d _upsample_bilinear2d_aa _upsample_bicubic2d_aa""".split()
 
 BACKWARD_OPERATORS = {
     **{f"{base}_backward": _of(base) for base in _PLAIN},
     **{f"{base}_backward": _of_sizes(base) for base in _RESAMPLED},
     "elu_backward": _elu,
     "leaky_relu_backward": _leaky_relu,
+    "rrelu_with_noise_backward": _rrelu,
     "log_sigmoid_backward": _log_sigmoid,
     "_prelu_kernel_backward": _prelu,
     "slice_backward": _written("slice_scatter"),

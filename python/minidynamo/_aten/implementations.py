@@ -287,7 +287,6 @@ IMPLEMENTATIONS = {
     "upsample_bicubic2d": _resampled("bicubic"),
     "upsample_trilinear3d": _resampled("trilinear"),
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
-    "log_sigmoid_forward": lambda x: (_C._op_function("logsigmoid")(x), x.new_empty([0])),
     "_prelu_kernel": lambda x, weight: _C.where(x > 0, x, weight * x),
     "elu": _elu,
     "polygamma": _polygamma,
@@ -319,6 +318,27 @@ _LOSSES = """mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy bin
     cosine_embedding_loss triplet_margin_loss multi_margin_loss multilabel_margin_loss poisson_nll_loss
     ctc_loss""".split()
 IMPLEMENTATIONS |= {name: (lambda *args, _name=name, **kwargs: _loss(_name)(*args, **kwargs)) for name in _LOSSES}
+
+
+# Of another file, likewise.
+_FURTHER = """elu_ hardtanh_ leaky_relu_ silu_ mish_ hardswish_ hardsigmoid_ celu_ selu_ relu6_ threshold_
+    _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d _upsample_bilinear2d_aa
+    _upsample_bicubic2d_aa _unique2 unique_consecutive _linalg_check_errors _linalg_det _linalg_slogdet _linalg_solve_ex
+    _linalg_eigh _linalg_svd linalg_lu linalg_pinv
+    fake_quantize_per_tensor_affine_cachemask max_unpool2d max_unpool3d conv_tbc multilabel_margin_loss_forward
+    narrow_copy log_sigmoid_forward""".split()
+
+
+def _further(name):
+    def compute(*args, **kwargs):
+        from .further_operators import OPERATORS
+
+        return OPERATORS[name](*args, **kwargs)
+
+    return compute
+
+
+IMPLEMENTATIONS |= {name: _further(name) for name in _FURTHER}
 
 
 def _loss(name):

@@ -210,7 +210,7 @@ def _orthogonal_backward(ctx, of_q, of_r):
 
 orthogonal = define(
     "qr",
-    "(Tensor A, str mode) -> (Tensor Q, Tensor R)",
+    '(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)',
     _orthogonal,
     _orthogonal_shapes,
     _orthogonal_backward,

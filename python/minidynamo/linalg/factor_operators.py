@@ -135,7 +135,7 @@ def _only_first(ctx, inputs, output):
 
 ldl_factor = define(
     "ldl_factor_ex",
-    "(Tensor A, bool hermitian) -> (Tensor LD, Tensor pivots, Tensor info)",
+    "(Tensor A, bool hermitian=False) -> (Tensor LD, Tensor pivots, Tensor info)",
     lambda a, hermitian: _first_by_columns(*lapack.ldl(array(a), hermitian)),
     lambda a, hermitian: (columns_like(a, a.shape), a.new_empty(a.shape[:-1], dtype=_C.int32), info_of(a)),
     _has_none("linalg.ldl_factor"),

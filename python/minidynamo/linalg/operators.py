@@ -306,7 +306,7 @@ def _cholesky_backward(ctx, g, _=None):
 
 cholesky = define(
     "cholesky",
-    "(Tensor A, bool upper) -> Tensor",
+    "(Tensor A, bool upper=False) -> Tensor",
     _cholesky,
     lambda a, upper: columns_like(a, a.shape),
     _cholesky_backward,
@@ -314,7 +314,7 @@ cholesky = define(
 )
 cholesky_with_info = define(
     "cholesky_ex",
-    "(Tensor A, bool upper) -> (Tensor L, Tensor info)",
+    "(Tensor A, bool upper=False) -> (Tensor L, Tensor info)",
     lambda a, upper: _with_info(*_factor_and_info(a, upper)),
     lambda a, upper: (columns_like(a, a.shape), info_of(a)),
     _cholesky_backward,
