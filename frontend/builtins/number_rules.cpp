@@ -11,6 +11,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/length_hint.h"
+#include "frontend/values/number_functions.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/scalar_outputs.h"
@@ -195,8 +196,12 @@ ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
     read_array(t, args.positional[0]);
     if (auto* x = as<TensorValue>(args[0])) {
       const bool to_int = std::string_view(dunder) == "__int__";
-      ValueRef v = to_int ? captured_int(t, *x) : is_floating(x->type.dtype) ? captured_item(t, *x) : ValueRef();
-      if (v) return v;
+      const ValueRef v = to_int ? captured_int(t, *x) : captured_item(t, *x);
+      if (v && v->kind != ValueKind::Size && v->kind != ValueKind::SizeTest) return v;
+      if (v && to_int) return v;
+      if (v && v->kind == ValueKind::Size)
+        if (ValueRef number = call_on_numbers(t, reinterpret_cast<PyObject*>(&PyFloat_Type), CallArgs{{v}, {}}))
+          return number;
     }
     if (args[0]->kind == ValueKind::Tensor || args[0]->kind == ValueKind::Array) scalar_of_tensor(t, args[0]);
     if (auto* o = as<ObjectValue>(args[0])) {

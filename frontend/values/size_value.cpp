@@ -43,6 +43,8 @@ ValueRef SizeValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if ((n == "__int__" || n == "__index__" || n == "conjugate") && args.size() == 0) return ValueRef(this);
   if (n == "__bool__" && args.size() == 0) return t.boolean(truth(t));
   if (n.starts_with("__")) return t.constant(as_constant())->call_method(t, name, std::move(args));
+  if (n == "as_integer_ratio" && args.size() == 0)
+    return make_ref<TupleValue>(std::vector<ValueRef>{ValueRef(this), t.integer(1)});
   get_attr(t, name);  // AttributeError
   if (!t.config.trace_more) listed_break<GB0081>(n, std::string("SymInt"));
   return t.constant(as_constant())->call_method(t, name, std::move(args));

@@ -70,6 +70,8 @@ IN_TENSORS = {
     "key": (lambda x, n: (x + 1, {3: "a", 2: "b"}.get(n.item())), (3, 2, 7), 3),
     "text": (lambda x, n: (x + 1, f"{n.item():>3}", "%d" % n.item()), (3, 2), 2),  # noqa: UP031
     "functions": (lambda x, n: (x + 1, abs(n.item()), divmod(n.item(), 2), math.sqrt(n.item())), (3, 2, 5), 1),
+    "float": (lambda x, n: (x * float(n), float(n) / 2), (3, 2, 5), 1),
+    "ratio": (lambda x, n: (x + 1, n.item().as_integer_ratio()), (3, 2, 5), 1),
     "int and index": (lambda x, n: (x * int(n), x[0].expand(int(n), 6)), (3, 2, 5), 1),
     "largest": (lambda x, n: (x + n.item(), n.item()), (2**62, -(2**63), 2**63 - 1), 1),
     "written first": (written_first, (3, 2), 1),
