@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "frontend/tensors/tensor_element.h"
 #include "frontend/tensors/tensor_object.h"
@@ -12,6 +13,8 @@
 
 namespace md {
 namespace {
+
+thread_local bool leaves_unknown = false;
 
 bool may_write(const Node& n, int storage) {
   if (n.kind == NodeKind::Call) return true;
@@ -57,8 +60,13 @@ ValueRef float_in(Tracer& t, const TensorValue& x) {
 
 }  // namespace
 
+PyObject* py_leave_elements_unknown(PyObject*, PyObject* on) {
+  const bool before = std::exchange(leaves_unknown, on == Py_True);
+  return PyBool_FromLong(before);
+}
+
 ValueRef element_of_input(Tracer& t, TensorValue& x) {
-  if (!t.config.dynamic_shapes || x.type.dim() != 0 || !is_untouched_input(t, x)) return {};
+  if (leaves_unknown || !t.config.dynamic_shapes || x.type.dim() != 0 || !is_untouched_input(t, x)) return {};
   if (x.type.dtype == DType::Int64) return int_in(t, x);
   return x.type.dtype == DType::Float64 ? float_in(t, x) : ValueRef();
 }

@@ -9,4 +9,8 @@ namespace md {
 // x.item() of such a tensor of int64 or float64, to which the trace has not written; null: only a run knows it.
 ValueRef element_of_input(Tracer& t, TensorValue& x);
 
+// _leave_elements_unknown(bool): whether this thread's traces leave them to the run, as graphs that are exported have
+// to; what was so before.
+PyObject* py_leave_elements_unknown(PyObject*, PyObject* on);
+
 }  // namespace md

@@ -9,6 +9,7 @@
 #include "frontend/plan/opaque_calls.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/input_elements.h"
 
 namespace md {
 
@@ -130,10 +131,13 @@ PyObject* py_shares_memory(PyObject*, PyObject* args) {
   return PyBool_FromLong(overlap && x.bytes() != 0 && y.bytes() != 0);
 }
 
-PyMethodDef kMethods[] = {
-    {"_mark_callable", py_mark_callable, METH_VARARGS, nullptr}, {"_bump_version", py_bump_version, METH_O, nullptr},
-    {"_call_plain", py_call_plain, METH_VARARGS, nullptr},       {"_tensor_id", py_tensor_id, METH_O, nullptr},
-    {"_shares_memory", py_shares_memory, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kMethods[] = {{"_mark_callable", py_mark_callable, METH_VARARGS, nullptr},
+                          {"_bump_version", py_bump_version, METH_O, nullptr},
+                          {"_call_plain", py_call_plain, METH_VARARGS, nullptr},
+                          {"_tensor_id", py_tensor_id, METH_O, nullptr},
+                          {"_shares_memory", py_shares_memory, METH_VARARGS, nullptr},
+                          {"_leave_elements_unknown", py_leave_elements_unknown, METH_O, nullptr},
+                          {nullptr, nullptr, 0, nullptr}};
 
 bool marks_instances(MarkKind kind) {
   return kind == MarkKind::CustomOp || kind == MarkKind::Namespace || kind == MarkKind::OwnOp ||

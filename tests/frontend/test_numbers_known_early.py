@@ -107,6 +107,17 @@ def test_an_element_is_read_in_each_call():
         assert (product.item(), read) == (k, k)
 
 
+def test_exported_graphs_leave_elements_to_the_run():
+    class Scaled(torch.nn.Module):
+        def forward(self, x, n):
+            return x * n.item()
+
+    program = torch.export.export(Scaled(), (torch.ones(2), T(3)))
+    graph, _ = torch._dynamo.export(Scaled().forward)(torch.ones(2), T(3))
+    for run in (program.module(), graph):
+        assert [run(torch.ones(2), T(n)).tolist() for n in (3, 5)] == [[3.0, 3.0], [5.0, 5.0]]
+
+
 def test_one_tensor_under_two_names():
     compiled = torch.compile(lambda x, a, b: (a.add_(1), x * b.item())[1], fullgraph=True)
     same = T(5)

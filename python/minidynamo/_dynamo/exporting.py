@@ -250,7 +250,7 @@ def _export(f, args, kwargs, static, dynamic_shapes):
     given = dict(bound.arguments)
     bound.apply_defaults()
     capture = _Capture()
-    with _going_on(), _marked(bound, given, static, dynamic_shapes) as marked, recording() as record:
+    with _going_on(), _marked(bound, given, static, dynamic_shapes) as marked, recording(exports=True) as record:
         dynamic = None if marked else False
         compiled = compile(with_code_of_its_own(original), backend=capture, fullgraph=True, dynamic=dynamic)
         result = compiled(*args, **kwargs)

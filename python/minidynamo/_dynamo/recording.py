@@ -51,14 +51,16 @@ class Record:
 
 
 @contextlib.contextmanager
-def recording():
-    """Records every compilation of the block."""
+def recording(exports=False):
+    """Records every compilation of the block. `exports`: the graphs are for other elements of their inputs, too."""
     record = Record()
     _active.append(record)
+    before = _C._leave_elements_unknown(exports)
     try:
         with _events.subscribe(record.on_break, ["break"]):
             yield record
     finally:
+        _C._leave_elements_unknown(before)
         _active.remove(record)
 
 

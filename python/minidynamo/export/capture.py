@@ -99,7 +99,7 @@ def _traced(function, args, kwargs, tensors, marked):
                 mark_dynamic(tensors[path], dim, max=getattr(each, "max", None))
     capture = _Capture()
     try:
-        with recording() as record, config.patch(capture_scalar_outputs=True):
+        with recording(exports=True) as record, config.patch(capture_scalar_outputs=True):
             compiled = compile(
                 with_code_of_its_own(function), backend=capture, fullgraph=True, dynamic=None if marked else False
             )
