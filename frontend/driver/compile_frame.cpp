@@ -262,7 +262,7 @@ struct Compilation {
           is_row(b, GB0170) && t.stack.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
       if (!again) {
         report("count", {py_str(jumps ? "unimplemented" : "graph_break"), message});
-        break_parts_call("on_resumed", b, frames);
+        break_parts_call("resumed", b, frames);
         count_break(request.code, b);
       }
       if (is_row(b, GB0170)) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
@@ -279,8 +279,7 @@ struct Compilation {
     if (leave_before(t, b, frames)) return true;
     give_up();
     count_break(request.code, b, place_name(verdict));
-    PyRef error = break_parts_call("unsupported", b, frames);
-    break_parts_call("on_skipped", b, frames);
+    PyRef error = break_parts_call("skipped", b, frames);
     if (verdict == BreakVerdict::SkipLoop) {
       break_parts_call("log_break", b, frames);
       report("log_skip_in_loop",
@@ -294,7 +293,7 @@ struct Compilation {
     PyRef cause;
     if (verdict == BreakVerdict::SkipContext) {
       cause = error;
-      error = break_parts_call("unsupported", make_break<GB0066>(active_managers(*t.stack.frames.front())), frames);
+      error = break_parts_call("left_plain", make_break<GB0066>(active_managers(*t.stack.frames.front())), frames);
     }
     if (logs.debug) log_no_checkpoint();
     report("log_skipped_break", {error, cause});
@@ -331,7 +330,7 @@ struct Compilation {
     if (at.instruction < 0) return false;
     PyRef message = break_parts_call("log_break", b, frames);
     report("count", {py_str("graph_break"), message});
-    break_parts_call("on_resumed", b, frames);
+    break_parts_call("resumed", b, frames);
     count_break(request.code, b);
     speculation.breaks[at.ordinal] = {at.instruction, text_of(message.get()), without_columns(frames), b.code, true};
     if (!t.finishing) carried.take(t.recorder.guards, std::move(t.recorder.sources));
@@ -375,7 +374,7 @@ struct Compilation {
     if (leave_before(t, b, frames)) return true;
     give_up();
     count_break(request.code, b, "raise");
-    PyRef error = break_parts_call("unsupported", b, frames);
+    PyRef error = break_parts_call("left_plain", b, frames);
     report("log_skipped_break", {error});
     report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
     return false;

@@ -98,7 +98,7 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes, const TraceConfig& con
                       py_int(r.code->co_firstlineno), py_str(reason), py_int(notes.frame_id),
                       what_changes(entries, r.args), py_int(r.options->dynamic)});
   // It is counted when it is made, whether it is raised or not.
-  PyRef cause = break_parts_call("unsupported", make_break<GB0039>(std::string(name)), std::vector<UserFrame>{});
+  PyRef cause = break_parts_call("left_plain", make_break<GB0039>(std::string(name)), std::vector<UserFrame>{});
   if (r.options->fullgraph || config.fail_on_recompile_limit_hit) {
     PyRef error =
         report("limit_error", {py_str(name), PyRef::borrow(r.options->fullgraph ? Py_True : Py_False), cause});

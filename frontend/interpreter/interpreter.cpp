@@ -30,9 +30,9 @@ namespace md {
 
 namespace {
 constexpr long kSignalInterval = 1024;
-constexpr long kMaxSteps = 2'000'000;           // an unrolled loop this long would not compile in useful time
-constexpr long kMostStepsToLeave = 1'500'000;   // where the frame can be left instead
-constexpr long kMostStepsWithoutOps = 300'000;  // there is nothing to compile, while guards on what is read pile up
+constexpr long kMaxSteps = 2'000'000;             // an unrolled loop this long would not compile in useful time
+constexpr long kMostStepsToLeave = 1'500'000;     // where the frame can be left instead
+constexpr long kMostStepsWithoutOps = 1'400'000;  // there is nothing to compile, while guards on what is read pile up
 constexpr int kMaxDepth = 1000;
 
 bool has_ops(const Graph& g) {

@@ -29,7 +29,7 @@
 namespace md {
 
 void uncaptured(const PlacedFrames& frames, const std::string& op, const GraphBreak* inner, const std::string& text) {
-  PyRef cause = inner ? break_parts_call("unsupported", *inner, frames) : PyRef();
+  PyRef cause = inner ? break_parts_call("raised", *inner, frames) : PyRef();
   PyRef error = report("uncaptured", {py_str(op), cause, py_str(text), frames_list(frames)});
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   throw PythonError{};

@@ -48,8 +48,7 @@ PyRef break_parts_call(const char* function, const GraphBreak& b, const std::vec
 }
 
 void raise_unsupported(const GraphBreak& b, const PlacedFrames& frames) {
-  PyRef error = break_parts_call("unsupported", b, frames);
-  break_parts_call("on_raised", b, frames);
+  PyRef error = break_parts_call("raised", b, frames);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   throw PythonError{};
 }

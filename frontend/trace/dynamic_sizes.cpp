@@ -316,9 +316,11 @@ void respell_sizes(Tracer& t, Graph& g) {
     if (n->op == id::AssertSizes) continue;  // what made two symbols one is checked of both
     for (Arg& a : n->args) for_each_size(a, respell);
     for (auto& [name, a] : n->kwargs) for_each_size(a, respell);
-    if (!n->unbacked.empty() || n->kind == NodeKind::Placeholder) continue;  // here symbols get their values
+    if (!n->unbacked.empty()) continue;                    // here symbols get their values
+    const bool brings = n->kind == NodeKind::Placeholder;  // a call does, and those that only a run knows are read here
     for (TensorType& type : n->types) {
-      for (Size& s : type.sizes) respell(s);
+      for (Size& s : type.sizes)
+        if (!brings || t.sizes.env->is_backed(s)) respell(s);
       for (Size& s : type.strides) respell(s);
       respell(type.offset);
     }

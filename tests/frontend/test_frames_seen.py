@@ -166,7 +166,7 @@ def test_globals_of_a_frame_leave_the_rest_compiled():
         name = sys._getframe().f_globals["__name__"]
         return y * 2, name
 
-    same(f, one, frames=1, ops=1)
+    same(f, one, frames=2, ops=2)
 
 
 def test_messages_do_not_fill_the_programs_linecache():

@@ -113,7 +113,7 @@ def test_tensors():
     with config.patch(capture_scalar_outputs=True):
         breaks_with(
             "GB0033",
-            lambda x, i: (x + 1, x[i.item() :].storage_offset()),
+            lambda x, i: (x + 1, x[(i + 0).item() :].storage_offset()),
             lambda: (torch.arange(4.0), torch.tensor(2)),
         )
 

@@ -167,7 +167,7 @@ def test_what_only_a_run_knows_is_used_as_a_constant():
 
     breaks_with("GB0124", lambda x, i: x.index_put(([i, i],), torch.tensor(1.0)), numbers)
     with config.patch(capture_scalar_outputs=True):
-        breaks_with("GB0170", lambda x, i: (x + 1, f"{i.item() > 3}"), numbers)
+        breaks_with("GB0170", lambda x, i: (x + 1, {(i + 0).item() > 3: x}), numbers)
 
 
 @torch._dynamo.allow_in_graph

@@ -356,7 +356,7 @@ def test_asynchronous_generators_have_their_code():
 def test_a_long_trace_without_operations_is_given_up():
     def f(x):
         total = 0
-        for i in range(60_000):
+        for i in range(350_000):
             total += i
         return x + total
 

@@ -20,8 +20,7 @@ from graph_breaks import test_conditions_of_objects as of_objects
 from graph_breaks import test_conditions_where_caught as where_caught
 from graph_breaks import test_sites_by_other_ways as other_ways
 from graph_breaks.condition_rows import leaf, vector
-from minidynamo._dynamo import recording
-from minidynamo._dynamo.message import code_name
+from minidynamo import _events
 
 PACKAGE = str(pathlib.Path(torch.__file__).parent)
 Met = collections.namedtuple("Met", "depth place")
@@ -87,16 +86,14 @@ def is_a_function(frame):
 @contextlib.contextmanager
 def noted():
     """(code, traced frames) of every break that is told of."""
-    breaks, before = [], recording.note_place
+    breaks = []
 
-    def note(code, type_, explanation, hints, frames):
-        breaks.append((code_name(code), list(filter(is_a_function, frames))))
+    def note(event):
+        frames = [(row["file"], row["line"], row["function"]) for row in event.stack]
+        breaks.append((event.code, list(filter(is_a_function, frames))))
 
-    recording.note_place = note
-    try:
+    with _events.subscribe(note, ["break"]):
         yield breaks
-    finally:
-        recording.note_place = before
 
 
 def breaks_of(program, settings, options):

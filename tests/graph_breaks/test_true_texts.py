@@ -37,7 +37,8 @@ class Chosen:
 
 
 numbers = {Number(3)}
-ordered = collections.OrderedDict.fromkeys(numbers)
+itself = functools.partial(len)
+itself.__setstate__((len, (itself,), {}, {}))
 
 
 def renamed():
@@ -123,8 +124,8 @@ def coroutine(x):
     return waits(), x
 
 
-def ordered_objects(x):
-    return Number(3) in ordered, x
+def part_of_itself(x):
+    return itself.args, x
 
 
 def wraps_what_is_there(x):
@@ -304,7 +305,7 @@ def test_the_line_of_a_generator_that_is_left_open():
 
 
 def test_places_are_called_as_in_the_program():
-    said = refused(ordered_objects, torch.ones(3)).explanation
+    said = refused(part_of_itself, torch.ones(3)).explanation
     assert "L[" not in said and "G[" not in said
 
 

@@ -77,10 +77,10 @@ def _svd(A, full_matrices=False, compute_uv=True, *, driver=None):
 
 
 def _fake_quantize_cachemask(x, scale, zero_point, quant_min, quant_max):
-    whole = _C.round(x / scale) + zero_point
-    from .implementations import implementation
+    from ..fake_quantization import fake_quantize_per_tensor_affine
 
-    made = implementation("fake_quantize_per_tensor_affine")(x, scale, zero_point, quant_min, quant_max)
+    whole = _C.round(x / scale) + zero_point
+    made = fake_quantize_per_tensor_affine(x, scale, zero_point, quant_min, quant_max)
     return made, (whole >= quant_min) & (whole <= quant_max)
 
 

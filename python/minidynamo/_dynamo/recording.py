@@ -19,7 +19,9 @@ class Record:
         self.started = time.perf_counter()
 
     def on_break(self, event):
-        """Of the stream of events."""
+        """Of the stream of events: breaks after which something goes on are counted."""
+        if event.outcome not in ("resumed", "skipped"):
+            return
         from .output import GraphCompileReason
 
         code = -1 if event.code is None else int(event.code[2:])

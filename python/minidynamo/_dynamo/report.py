@@ -70,7 +70,7 @@ _CHAINED = "\nThe above exception was the direct cause of the following exceptio
 
 
 def unsupported(code, type_, context, explanation, hints, frames, cause=None):
-    """The exception of a graph break that is not allowed. Where no frame was traced, what called is its place."""
+    """The exception of a graph break. Where no frame was traced, what called is its place."""
     frames = frames or callers()[-1:]
     kind = RecompileLimitExceeded if code == 39 else Unsupported
     error = kind(
@@ -368,19 +368,27 @@ def _emit_break(outcome, code, type_, context, explanation, hints, frames):
         )  # fmt: skip
 
 
-def on_resumed(*parts):
+def resumed(*parts):
     """A graph ended; a new one will go on after the break."""
     _emit_break("resumed", *parts)
 
 
-def on_skipped(*parts):
-    """Because of a break the function runs as plain Python."""
+def skipped(*parts):
+    """Because of a break the function runs as plain Python: the exception that says so."""
     _emit_break("skipped", *parts)
+    return unsupported(*parts)
 
 
-def on_raised(*parts):
-    """A break is an exception."""
+def left_plain(*parts):
+    """The same where it is none of the breaks that are counted: an exception leaves the function, a limit is reached."""
+    _emit_break("plain", *parts)
+    return unsupported(*parts)
+
+
+def raised(*parts):
+    """The exception of a break that is not allowed."""
     _emit_break("raised", *parts)
+    return unsupported(*parts)
 
 
 def on_entry(code):

@@ -83,9 +83,10 @@ KINDS = {
             "hints": (TEXTS, "what to do"),
             "stack": (STACK, "the traced frames, outermost first"),
             "outcome": (
-                {"enum": ["resumed", "skipped", "raised"]},
-                "resumed: a new graph goes on after it; skipped: the function runs as plain Python; raised: with "
-                "`fullgraph=True`, an exception",
+                {"enum": ["resumed", "skipped", "plain", "raised"]},
+                "resumed: a new graph goes on after it; skipped: the function runs as plain Python; plain: the same, "
+                "because an exception leaves it, it is a generator, or a limit is reached, which counters and `explain()` "
+                "do not count; raised: with `fullgraph=True`, an exception",
             ),
         },
     ),
