@@ -390,10 +390,10 @@ class _Namespace:
         """Torch's operator of that name; None if it is not here."""
         if name in self._packets:
             return self._packets[name]
-        from ._aten.implementations import IMPLEMENTATIONS, implementation
+        from ._aten.implementations import implementation, is_implemented
         from ._aten.schema import is_known
 
-        if not name.startswith("_") and name not in IMPLEMENTATIONS and _is_own(name):
+        if not name.startswith("_") and not is_implemented(name) and _is_own(name):
             made = _OwnOp(name)
         elif (is_known(name) or _has_public_name(name)) and (function := implementation(name)) is not None:
             made = _OperatorOfTorch(name, "", function)

@@ -3,11 +3,15 @@
 import math
 
 from .. import _C
+from .._dynamo.eval_frame import is_compiling
+from ..func import vjp
 
 
 def _differentiated(forward, tensors, wanted, grad):
     """The gradients of forward(*tensors), or of its first result, for the wanted tensors; None for the others. They
     are differentiable themselves where that is asked for."""
+    if is_compiling():
+        return _differentiated_in_trace(forward, tensors, wanted, grad)
     from ..autograd import grad as gradients
 
     again = _C.is_grad_enabled()
@@ -25,6 +29,22 @@ def _differentiated(forward, tensors, wanted, grad):
         _C._set_grad_enabled(again)
     out = [next(found) if w else None for w in wanted]
     return [_C.zeros_like(t) if w and g is None else g for t, w, g in zip(tensors, wanted, out)]
+
+
+def _differentiated_in_trace(forward, tensors, wanted, grad):
+    """The same as a transform, which a graph can hold."""
+    places = [k for k, w in enumerate(wanted) if w]
+
+    def of_places(*leaves):
+        given = list(tensors)
+        for place, leaf in zip(places, leaves):
+            given[place] = leaf
+        made = forward(*given)
+        return made if isinstance(made, _C.Tensor) else made[0]
+
+    _, pull = vjp(of_places, *[tensors[k] for k in places])
+    found = dict(zip(places, pull(grad)))
+    return [found.get(k) for k in range(len(tensors))]
 
 
 def _of(base):
@@ -170,6 +190,8 @@ def _group_norm(grad, x, mean, rstd, weight, n, channels, rest, groups, mask):
 def _batch_norm(grad, x, weight, running_mean, running_var, mean, rstd, training, eps, mask):
     over, line = [d for d in range(x.dim()) if d != 1], [1, -1] + [1] * (x.dim() - 2)
     scaled = grad if weight is None else grad * weight.view(line)
+    if training and mean is None:
+        mean, rstd = x.mean(over), (x.var(over, unbiased=False) + eps).rsqrt()
     if training:
         back, made = _normalized(scaled, x, over, mean.view(line), rstd.view(line))
     else:

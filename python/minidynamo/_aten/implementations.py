@@ -320,7 +320,7 @@ _LOSSES = """mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy bin
 IMPLEMENTATIONS |= {name: (lambda *args, _name=name, **kwargs: _loss(_name)(*args, **kwargs)) for name in _LOSSES}
 
 
-# Of another file, likewise.
+# Of a file of their own.
 _FURTHER = """elu_ hardtanh_ leaky_relu_ silu_ mish_ hardswish_ hardsigmoid_ celu_ selu_ relu6_ threshold_
     _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d _upsample_bilinear2d_aa
     _upsample_bicubic2d_aa _unique2 unique_consecutive _linalg_check_errors _linalg_det _linalg_slogdet _linalg_solve_ex
@@ -329,26 +329,21 @@ _FURTHER = """elu_ hardtanh_ leaky_relu_ silu_ mish_ hardswish_ hardsigmoid_ cel
     narrow_copy log_sigmoid_forward""".split()
 
 
-def _further(name):
-    def compute(*args, **kwargs):
-        from .further_operators import OPERATORS
-
-        return OPERATORS[name](*args, **kwargs)
-
-    return compute
-
-
-IMPLEMENTATIONS |= {name: _further(name) for name in _FURTHER}
-
-
 def _loss(name):
     from .losses import LOSSES
 
     return LOSSES[name]
 
 
+def is_implemented(base):
+    """Whether the operator is computed by a function of ours, and is no op of the table as it is."""
+    return base in IMPLEMENTATIONS or base in _FURTHER
+
+
 def implementation(base):
     """The callable that computes the operator of this name; None if there is none here."""
+    if base in _FURTHER:
+        return import_module(".further_operators", __package__).OPERATORS[base]
     if base in IMPLEMENTATIONS:
         return IMPLEMENTATIONS[base]
     if base.endswith(("_backward", "_backward_data")):
@@ -376,6 +371,9 @@ def implementation(base):
         if callable(found) and not isinstance(found, type):
             return found
     return None
+
+
+_C._mark_callable(implementation, "constant")  # traces do not follow how it is found
 
 
 def without_places(kwargs):
