@@ -4,7 +4,7 @@
 
 Lines MD_BREAK(id, code, argument count), which the header includes, and lines
 MD_BREAK_TEXT(id, type, context, explanation, hints, args, area, class), so that a new wording compiles one file; and
-lines MD_BREAK_STATUS(code, status, why, python), one for each code.
+lines MD_BREAK_STATUS(code, status, why, python, words), one for each code. `words` are those that people look for.
 Placeholders {name} become {index}; {{ and }} stand for braces.
 """
 
@@ -32,6 +32,7 @@ FIELDS = {
     "status",
     "why",
     "python",
+    "words",
 }
 STATUSES = {"raised", "synthetic", "internal", "superseded", "unreachable"}
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w*)\}|[{}]")
@@ -117,7 +118,8 @@ def render(table):
         texts.append(f"MD_BREAK_TEXT({ident}, {body}, {CLASSES[row['class']]})")
         if ident == row["code"]:
             why, python = c_string(row.get("why", "")), c_string(row.get("python", ""))
-            statuses.append(f'MD_BREAK_STATUS({int(ident[2:])}, "{row["status"]}", {why}, {python})')
+            words = c_string(row.get("words", ""))
+            statuses.append(f'MD_BREAK_STATUS({int(ident[2:])}, "{row["status"]}", {why}, {python}, {words})')
     return numbers, texts, statuses
 
 

@@ -52,19 +52,19 @@ py::list rows() {
 
 struct StatusRow {
   int code;
-  const char *status, *why, *python;
+  const char *status, *why, *python, *words;
 };
 constexpr StatusRow kStatuses[] = {
-#define MD_BREAK_STATUS(code, status, why, python) {code, status, why, python},
+#define MD_BREAK_STATUS(code, status, why, python, words) {code, status, why, python, words},
 #include "registry/graph_break_status.inc"
 #undef MD_BREAK_STATUS
 };
 
-// code: (status, why, python), as registry/graph_breaks.toml has it.
+// code: (status, why, python, words), as registry/graph_breaks.toml has it.
 py::dict statuses() {
   py::dict dict;
   for (const StatusRow& row : kStatuses)
-    dict[break_code_name(row.code).c_str()] = py::make_tuple(row.status, row.why, row.python);
+    dict[break_code_name(row.code).c_str()] = py::make_tuple(row.status, row.why, row.python, row.words);
   return dict;
 }
 

@@ -105,6 +105,7 @@ def _list():
 def explain(words, fix=False):
     """Text to print and exit status. `fix`: programs instead of explanations."""
     from . import registry
+    from .registry.search import search
 
     text = " ".join(words).strip()
     codes = _codes_in(text)
@@ -114,7 +115,7 @@ def explain(words, fix=False):
     exact = [b for b in registry.all_breaks() if b.type.lower() == text.lower()]
     if exact:
         return (fixes if fix else page)(exact), 0
-    found = registry.search(text)
+    found = search(text)
     if not found:
         return f"Nothing in the registry matches {text!r}.", 1
     lines = [f"{b.code}  {b.type}" for b in found]

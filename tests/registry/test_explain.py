@@ -16,7 +16,7 @@ import minidynamo
 import minidynamo as torch
 from minidynamo import registry
 from minidynamo.__main__ import main
-from minidynamo.registry import programs
+from minidynamo.registry import programs, search
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = str(pathlib.Path(registry.__file__).parents[2])  # where the build under test lies
@@ -59,19 +59,19 @@ def test_lookup_of_unknown_code(code):
     ],
 )
 def test_search_finds(words, code):
-    assert code in [b.code for b in registry.search(words)[:3]]
+    assert code in [b.code for b in search.search(words)[:3]]
 
 
 def test_search_lists_a_code_once_and_nothing_for_nonsense():
-    codes = [b.code for b in registry.search("function builtin warning marked as skipped", limit=50)]
+    codes = [b.code for b in search.search("function builtin warning marked as skipped", limit=50)]
     assert len(codes) == len(set(codes)) and "GB0007" in codes
-    assert registry.search("xyzzy") == []
-    assert registry.search("") == []
+    assert search.search("xyzzy") == []
+    assert search.search("") == []
 
 
 def test_every_title_finds_its_code():
     for b in registry.all_breaks():
-        assert b.code in [f.code for f in registry.search(b.type)[:5]], b.type
+        assert b.code in [f.code for f in search.search(b.type)[:5]], b.type
 
 
 def test_page(capsys):
