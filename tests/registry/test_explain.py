@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import json
+import os
 import pathlib
 import re
 import subprocess
@@ -161,7 +163,7 @@ def test_list_and_version(capsys):
     assert capsys.readouterr().out == f"minidynamo {minidynamo.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["explain"], ["item"], ["--wrong"]])
+@pytest.mark.parametrize("arguments", [[], ["explain"], ["explain", "\n" * 50], ["item"], ["--wrong"]])
 def test_usage(arguments, capsys):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
@@ -223,3 +225,139 @@ def test_what_only_one_graph_tells_of_is_shown_with_it(code):
 def test_codes_that_nothing_raises_say_so(capsys):
     assert main(["explain", "--fix", "GB0065"]) == 0
     assert "There is no program for this code: never raised" in capsys.readouterr().out
+
+
+# What users type, and the code that is meant: among the first so many.
+ASKED = [
+    ("print", "GB0059", 1),
+    (".item", "GB0124", 1),
+    ("x.item()", "GB0124", 1),
+    ("itme", "GB0124", 1),
+    ("if x.sum() > 0", "GB0170", 1),
+    ("if x.sum() > 0:", "GB0170", 1),
+    ("while (x > 1).any():", "GB0170", 1),
+    ("data dependant branching", "GB0170", 1),
+    ("torch.nonzero(x)", "GB0036", 1),
+    ("boolean mask indexing", "GB0036", 1),
+    ("assert x.sum() > 0", "GB0034", 1),
+    ("deepcoppy", "GB0179", 1),
+    ("loss.backward()", "GB0123", 1),
+    ("numpy", "GB0105", 2),
+    ("time.time()", "GB0007", 1),
+    ("open file", "GB0059", 1),
+    ("breakpoint", "GB0059", 1),
+    ("cache_size_limit", "GB0039", 1),
+    ("cache size limit", "GB0039", 1),
+    ("yield", "GB0003", 1),
+    ("raise ValueError", "GB0088", 1),
+    ("try except", "GB0088", 1),
+    ("with threading.Lock():", "GB0142", 1),
+    ("conttext manager", "GB0142", 1),
+    ("hook", "GB0029", 3),
+    ("import inside function", "GB0069", 1),
+    ("tolist", "GB0109", 1),
+    ("requires_grad_", "GB0125", 1),
+    ("sorted key", "GB0207", 1),
+    ("LSTM", "GB0014", 1),
+    ("self.x = x", "GB0096", 1),
+    ("isinstance", "GB0175", 1),
+]
+
+
+@pytest.mark.parametrize("words, code, among", ASKED)
+def test_what_users_ask_for_comes_first(words, code, among):
+    assert code in [b.code for b in search.search(words)[:among]]
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", "(" * 5000, "[a-z]+(?:", "\x00", "a" * 100_000, "if " * 900, "GB"]
+)
+def test_hostile_text_is_searched_like_any(text, capsys):
+    assert main(["explain", text]) in (0, 1, 2)
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err and len(said.out + said.err) < 20_000
+
+
+def test_a_program_that_runs(capsys):
+    assert main(["explain", "--run", "GB0059"]) == 0
+    out = capsys.readouterr().out
+    assert "It breaks (resumed):" in out and 'File "GB0059.py", line 7, in step' in out
+    assert "Hint: Call `print`" in out and "step finished" in out
+    assert main(["explain", "--run", "GB0035"]) == 0
+    assert main(["explain", "--run", "GB0199"]) == 1  # it is not raised
+
+
+def test_a_fix_with_its_graph_and_what_it_saves(capsys):
+    assert main(["explain", "--fix", "GB0170"]) == 0
+    out = capsys.readouterr().out
+    graph = out[out.index("def forward") :]
+    assert "torch.where(gt, truediv, mul)" in graph and "/tmp" not in graph
+    times = re.search(r"A call of program\(\) takes ([\d.]+) us with the break, ([\d.]+) us without", out)
+    assert all(float(time) > 0 for time in times.groups())
+
+
+def test_answers_as_json(capsys):
+    assert main(["explain", "--json", "GB0124"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["code"], row["area"], row["kind"]) == ("GB0124", "tensors", "supportable")
+    assert main(["explain", "--json", "print"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["code"] == "GB0059"
+    assert main(["explain", "--json", "xyzzy"]) == 1
+
+
+def test_areas(capsys):
+    assert main(["explain", "--area", "control-flow"]) == 0
+    assert "GB0170  Data-dependent branching" in capsys.readouterr().out.splitlines()
+    assert main(["explain", "--area", "weather"]) == 1
+    assert "control-flow" in capsys.readouterr().err
+
+
+PROGRAM = """
+import minidynamo as torch
+
+@torch.compile
+def f(x):
+    y = x + 1
+    print(end="")
+    return y * 2 if y.sum() > 0 else y
+
+f(torch.ones(2))
+"""
+
+
+def run_command(*arguments, place, given="", **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "minidynamo", *arguments], cwd=place, capture_output=True, text=True, input=given,
+        env={**os.environ, "PYTHONPATH": PACKAGES, **environment},
+    )  # fmt: skip
+
+
+def test_reports_traces_and_tracebacks(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = run_command("run", "--report", "r.json", "program.py", place=tmp_path, MINIDYNAMO_TRACE="trace")
+    assert done.returncode == 0, done.stderr
+    (trace,) = (tmp_path / "trace").iterdir()
+    for file in ("r.json", str(trace)):
+        said = run_command("explain", file, place=tmp_path)
+        rows = [line.split()[:2] for line in said.stdout.splitlines() if "program.py:" in line]
+        assert rows == [["1x", "GB0059"], ["1x", "GB0170"]], said
+        assert "program.py:7  Failed to trace builtin operator" in said.stdout
+        rows = json.loads(run_command("explain", "--json", file, place=tmp_path).stdout)
+        assert [(row["code"], row["line"]) for row in rows] == [("GB0059", 7), ("GB0170", 8)]
+    failed = run_command("-c", "", place=tmp_path)
+    assert failed.returncode == 2
+    program = PROGRAM.replace("@torch.compile", "@torch.compile(fullgraph=True)")
+    raised = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PACKAGES}
+    )
+    for arguments in (("explain",), ("explain", "-")):
+        said = run_command(*arguments, place=tmp_path, given=raised.stderr)
+        assert said.stdout.startswith("GB0059  "), said
+    assert run_command("explain", place=tmp_path).returncode == 2
+    assert run_command("explain", "absent.json", place=tmp_path).returncode == 2
+
+
+def test_a_full_disk():
+    command = f"{sys.executable} -m minidynamo explain GB0007 > /dev/full"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=PACKAGES)
+    assert (done.returncode, done.stderr) == (1, "python -m minidynamo: No space left on device\n")

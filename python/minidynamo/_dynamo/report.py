@@ -380,7 +380,7 @@ def skipped(*parts):
 
 
 def left_plain(*parts):
-    """The same where it is none of the breaks that are counted: an exception leaves the function, or there is a limit."""
+    """The same where it is none of the breaks that are counted: an exception leaves the function, there is a limit."""
     _emit_break("plain", *parts)
     return unsupported(*parts)
 

@@ -85,8 +85,8 @@ KINDS = {
             "outcome": (
                 {"enum": ["resumed", "skipped", "plain", "raised"]},
                 "resumed: a new graph goes on after it; skipped: the function runs as plain Python; plain: the same, "
-                "because an exception leaves it, it is a generator, or there is a limit (counters and `explain()` do not "
-                "count these); raised: with `fullgraph=True`, an exception",
+                "because an exception leaves it, it is a generator, or there is a limit (counters and `explain()` do "
+                "not count these); raised: with `fullgraph=True`, an exception",
             ),
         },
     ),

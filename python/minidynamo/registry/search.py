@@ -41,7 +41,7 @@ def _index():
     rows, frequency = [], {}
     for b in all_breaks():
         fields = (
-            _stems(b.words),
+            {_stem(word) for word in _NAME.findall(b.words.lower())},  # as they stand: a part says something else
             _stems(b.type),
             _stems(" ".join(b.hints)),
             _stems(f"{b.explanation} {b.context} {b.area}"),
@@ -86,11 +86,12 @@ def _meant(stem):
     from rapidfuzz import fuzz, process
     from rapidfuzz.distance import DamerauLevenshtein
 
-    _, frequency = _index()
+    known = list(_index()[1])
     if len(stem) <= 5:  # two letters that changed places are one mistake
-        near = process.extractOne(stem, frequency, scorer=DamerauLevenshtein.distance, score_cutoff=1)
-        return (near[0], 0.9) if near else None
-    near = process.extractOne(stem, frequency, scorer=fuzz.ratio, score_cutoff=_ALIKE)
+        near = process.extract(stem, known, scorer=DamerauLevenshtein.distance, score_cutoff=1)
+        near.sort(key=lambda found: (found[0][0] != stem[0], found[1]))  # first letters are seldom mistyped
+        return (near[0][0], 0.9) if near else None
+    near = process.extractOne(stem, known, scorer=fuzz.ratio, score_cutoff=_ALIKE)
     return (near[0], near[1] / 100) if near else None
 
 
@@ -110,7 +111,9 @@ def search(text, limit=10):
             if weight:
                 score += counts * weight * math.log(1 + len(rows) / frequency[stem])
         if score:
-            concise = 1 + len(fields[1] & wanted.keys()) / len(fields[1])  # of two hits, the title that says little else
+            concise = 1 + len(fields[1] & wanted.keys()) / len(
+                fields[1]
+            )  # of two hits, the title that says little else
             scored.append((-score * concise, position, b))
     seen, found = set(), []
     for _, _, b in sorted(scored, key=lambda s: s[:2]):
