@@ -53,10 +53,18 @@ def _assert_async(input, assert_msg=None):
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
+def fails_unless(holds):
+    """While traced: the graph fails where `holds`, a tensor of one element, is false, and plain code, which looks for
+    the same, says what is wrong."""
+    _assert_async(holds, "a check of contents does not hold")
+
+
 def _check_tensor_all(cond, message=None):
     """RuntimeError unless all elements of the tensor are true."""
     _check_tensor_all_with(RuntimeError, cond, message)
 
 
-for _function in (_check_with, _check_type, _check_value, _check_index, _check_not_implemented, _failed):
+for _function in (
+    _check_with, _check_type, _check_value, _check_index, _check_not_implemented, _failed, fails_unless
+):  # fmt: skip
     _C._mark_callable(_function, "dont_skip")

@@ -8,6 +8,7 @@ from .. import _C
 from .._absent import absent_names as _absent_names
 from .._dynamo.eval_frame import is_compiling as _is_compiling
 from .._limits import finfo
+from .._more_checks import fails_unless as _fails_unless
 from ..autograd.grad_mode import no_grad
 from ..linalg import LinAlgError
 
@@ -26,10 +27,14 @@ def _factor(matrix):
 def cholesky(matrix):
     """Lower triangular L with L @ L.mT = matrix, for symmetric positive definite `matrix` of shape (..., n, n).
 
-    Raises LinAlgError for one that is not positive definite; in compiled functions L has NaN in it instead.
+    Raises LinAlgError for one that is not positive definite.
     """
     factor = _factor(0.5 * (matrix + matrix.mT))  # so that gradients are symmetric
-    if not _is_compiling() and not _C._transforms() and not _is_factor(factor).all():
+    if _C._transforms():
+        return factor
+    if _is_compiling():
+        _fails_unless(_is_factor(factor).all())
+    elif not _is_factor(factor).all():
         raise LinAlgError("cholesky: a matrix is not positive definite, so it has no Cholesky factor")
     return factor
 

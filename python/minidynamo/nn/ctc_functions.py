@@ -2,6 +2,7 @@
 
 from .. import _C
 from .._dynamo.eval_frame import is_compiling
+from .._more_checks import fails_unless
 
 _NEVER = -1e30  # the logarithm of 0: finite, so that sums and gradients of it are
 _NO_PATH = 1e29  # what a loss is beyond if no path has the labels
@@ -36,12 +37,17 @@ def _check(log_probs, targets, input_lengths, target_lengths, blank):
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if lengths.shape[0] != batch:
             raise RuntimeError(f"ctc_loss: {name} has to have {batch} elements, got {lengths.shape[0]}")
-    if is_compiling() or batch == 0:
+    if batch == 0:
         return
-    for name, lengths, limit in (
-        ("input_lengths", input_lengths, steps),
-        ("target_lengths", target_lengths, targets.shape[1] if targets.dim() == 2 else None),
-    ):
+    widest = targets.shape[1] if targets.dim() == 2 else None
+    limits = (("input_lengths", input_lengths, steps), ("target_lengths", target_lengths, widest))
+    if is_compiling():
+        for _, lengths, limit in limits:
+            fails_unless((lengths >= 0).all() if limit is None else ((lengths >= 0) & (lengths <= limit)).all())
+        if targets.dim() == 1:
+            fails_unless(target_lengths.sum() == targets.numel())
+        return
+    for name, lengths, limit in limits:
         if int(lengths.min()) < 0 or (limit is not None and int(lengths.max()) > limit):
             raise RuntimeError(f"ctc_loss: {name} has to be within 0 and {limit}, got {lengths.tolist()}")
     if targets.dim() == 1 and targets.numel() != int(target_lengths.sum()):

@@ -4,6 +4,7 @@ import warnings
 
 from .. import _C
 from .._dynamo.eval_frame import is_compiling
+from .._more_checks import fails_unless
 from .arguments import need_tensors
 
 _as_one_call = _C._as_one_call
@@ -108,9 +109,10 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 
 def _check_probabilities(name, values):
-    """Compiled code goes without: a graph has no place where values are looked at."""
-    if is_compiling() or values.is_meta or values.numel() == 0:
+    if values.is_meta or values.numel() == 0 or _C._batch_levels(values):
         return
+    if is_compiling():
+        return fails_unless(((values >= 0) & (values <= 1)).all())
     least, most = values.detach().aminmax()
     if not (least.item() >= 0 and most.item() <= 1):
         raise RuntimeError(f"all elements of {name} should be between 0 and 1")
