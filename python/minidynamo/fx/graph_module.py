@@ -5,6 +5,7 @@ import copy
 import itertools
 import linecache
 import sys
+import weakref
 
 from .. import _C
 from .._absent import absent_names as _absent_names
@@ -26,9 +27,11 @@ def _file_of(source, about):
 
 def _function_of(source, names, about=""):
     """The function `forward` that code defines."""
-    names = dict(names)
-    exec(compile(source, _file_of(source, about), "exec", dont_inherit=True), names)  # the graph's own code
-    return names["forward"]
+    names, file = dict(names), _file_of(source, about)
+    exec(compile(source, file, "exec", dont_inherit=True), names)  # the graph's own code
+    made = names["forward"]
+    weakref.finalize(made.__code__, linecache.cache.pop, file, None).atexit = False  # its lines go with it
+    return made
 
 
 def _owner(root, path, make):
