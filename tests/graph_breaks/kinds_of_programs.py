@@ -89,8 +89,7 @@ def noted():
     breaks = []
 
     def note(event):
-        frames = [(row["file"], row["line"], row["function"]) for row in event.stack]
-        breaks.append((event.code, list(filter(is_a_function, frames))))
+        breaks.append((event.code, list(filter(is_a_function, _events.frames_of(event)))))
 
     with _events.subscribe(note, ["break"]):
         yield breaks

@@ -26,8 +26,8 @@ class Record:
 
         code = -1 if event.code is None else int(event.code[2:])
         reason = message.break_message(code, event.type, event.context, event.explanation, event.hints)
-        frames = [(row["file"], row["line"], row["function"]) for row in event.stack]
-        self.break_reasons.append(GraphCompileReason(reason, list(message.summaries(frames))))
+        stack = list(message.summaries(_events.frames_of(event)))
+        self.break_reasons.append(GraphCompileReason(reason, stack))
 
     def backend(self, gm, example_inputs):
         self.graphs.append(gm)
@@ -81,8 +81,7 @@ def collect_places():
 
 
 def _note_place(event):
-    frames = [(row["file"], row["line"], row["function"]) for row in event.stack]
-    key = (event.code, *message.place(frames), event.type, event.explanation, tuple(event.hints))
+    key = (event.code, *message.place(_events.frames_of(event)), event.type, event.explanation, tuple(event.hints))
     with message.lock:
         _places[key] = _places.get(key, 0) + 1
 

@@ -6,6 +6,7 @@ What each kind of event holds is written in kinds.py, from which docs/events.md 
 import os
 
 from .stream import emit as emit
+from .stream import frames_of as frames_of
 from .stream import is_wanted as is_wanted
 from .stream import stack_rows as stack_rows
 from .stream import subscribe as subscribe

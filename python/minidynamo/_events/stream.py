@@ -69,15 +69,18 @@ def subscribe(listener, kinds=None, artifacts=()):
     `artifacts`: names of logs (graph_code, guards, bytecode, ...) whose texts are to be events, too; ValueError for
     others.
     """
-    wanted = None if kinds is None else frozenset(kinds)
+    wanted, told = None if kinds is None else frozenset(kinds), False
 
     def guarded(event):
+        nonlocal told
         if wanted is not None and event.kind not in wanted:
             return
         try:
             listener(event)
         except Exception:
-            _log_failure(listener)
+            if not told:
+                told = True
+                _log_failure(listener)
 
     return Subscription(guarded, artifacts)
 
@@ -92,16 +95,16 @@ def emit(kind, **fields):
         each(event)
 
 
-_failed = set()
-
-
 def _log_failure(listener):
     import logging
 
     name = getattr(listener, "__qualname__", repr(listener))
-    if name not in _failed:
-        _failed.add(name)
-        logging.getLogger("minidynamo._dynamo").exception("An observer of the compiler, %s, failed", name)
+    logging.getLogger("minidynamo._dynamo").exception("An observer of the compiler, %s, failed", name)
+
+
+def frames_of(event):
+    """The stack of an event as (file, line, function), ..., outermost first."""
+    return [(row["file"], row["line"], row["function"]) for row in event.stack]
 
 
 def stack_rows(frames):
