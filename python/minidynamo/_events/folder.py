@@ -98,9 +98,12 @@ def write_to(folder, version):
 
 
 def read(path):
-    """The events of a file as dictionaries; a last line that was cut off is left out."""
-    with open(path, encoding="utf-8") as lines:
+    """The events of a file as dictionaries; what a process that was killed or a full disk has cut off is left out."""
+    with open(path, encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            if not line.endswith("\n"):
-                return
-            yield json.loads(line)
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(event, dict) and "kind" in event:
+                yield event

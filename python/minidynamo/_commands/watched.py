@@ -1,0 +1,59 @@
+"""A program in a process of its own, and the events of all its processes: what `check` and `report` stand on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from .._events import folder
+
+
+class Watched:
+    """How a program ended, and what was seen of it.
+
+    `status`: its exit status, as a shell gives it (128 + the signal that killed it); `signal`: that signal's name, or
+    None; `seconds`: how long it ran; `processes`: the events of each process that wrote some, as dictionaries, the
+    program's own first.
+    """
+
+    def __init__(self, status, seconds, processes):
+        self.seconds, self.processes = seconds, processes
+        self.signal = signal.Signals(-status).name if status < 0 else None
+        self.status = 128 - status if status < 0 else status
+
+    @property
+    def events(self):
+        """Those of all processes, one process after the other."""
+        return [event for events in self.processes for event in events]
+
+
+def run(arguments, into, *, artifacts=("graph_code",), **environment):
+    """Runs `python ARGUMENTS` with the standard streams of this process; its events go into the folder `into`.
+
+    It sees what the terminal sends, Ctrl-C too; this process waits for it to end, however it does. A request to
+    terminate (SIGTERM, SIGHUP) is handed on to it. Processes it has started and left running are not waited for.
+    """
+    given = {**os.environ, "MINIDYNAMO_TRACE": str(into), "MINIDYNAMO_TRACE_ARTIFACTS": ",".join(artifacts)}
+    paths = [str(Path(__file__).resolve().parents[2]), *filter(None, [given.get("PYTHONPATH")])]
+    given |= {"PYTHONPATH": os.pathsep.join(paths), **environment}
+    start = time.perf_counter()
+    program = subprocess.Popen([sys.executable, *arguments], env=given)
+    handed_on = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, lambda number, frame: program.send_signal(number)) for number in handed_on]
+    before_interrupt = signal.signal(signal.SIGINT, lambda number, frame: None)  # the program gets it as well
+    try:
+        status = program.wait()
+    finally:
+        for number, handler in zip((*handed_on, signal.SIGINT), (*before, before_interrupt)):
+            signal.signal(number, handler)
+    return Watched(status, time.perf_counter() - start, _processes(into, program.pid))
+
+
+def _processes(place, first):
+    """The events of each file, those of the process `first` before the others."""
+    files = sorted(Path(place).glob("*.jsonl")) if os.path.isdir(place) else []
+    read = [list(folder.read(file)) for file in files]
+    read = [events for events in read if events]
+    return sorted(read, key=lambda events: (events[0].get("pid") != first, events[0]["time"]))
