@@ -256,15 +256,11 @@ struct Compilation {
     if (logs.debug) log_inlining_failed(t);
     if (verdict == BreakVerdict::Resume) {
       const bool again = enters_module(t);
-      PyRef message = break_parts_call(again ? "unlogged_break" : "log_break", b, frames);
       // As in torch: a jump on data that is split is none of the breaks.
       const bool jumps =
           is_row(b, GB0170) && t.stack.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
-      if (!again) {
-        report("count", {py_str(jumps ? "unimplemented" : "graph_break"), message});
-        break_parts_call("resumed", b, frames);
-        count_break(request.code, b);
-      }
+      PyRef message = break_parts_call(again ? "unlogged_break" : jumps ? "resumed_jump" : "resumed", b, frames);
+      if (!again) count_break(request.code, b);
       if (is_row(b, GB0170)) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
       const SymbolicFrame& root = *t.stack.frames.front();
       speculation.breaks[t.stack.ordinal] = {root.current, text_of(message.get()), without_columns(frames), b.code};
@@ -279,10 +275,9 @@ struct Compilation {
     if (leave_before(t, b, frames)) return true;
     give_up();
     count_break(request.code, b, place_name(verdict));
-    PyRef error = break_parts_call("skipped", b, frames);
     if (verdict == BreakVerdict::SkipLoop) {
-      break_parts_call("log_break", b, frames);
-      report("log_skip_in_loop",
+      break_parts_call("skipped_in_loop", b, frames);
+      report("skip_in_loop",
              {frames_list(PlacedFrames{frames.front()}), py_str(name), py_str(file), py_int(first_line)});
       const SymbolicFrame& root = *t.stack.frames.front();
       if (std::ranges::any_of(root.contexts, [](auto& c) { return c.manager->kind != ValueKind::Context; }))
@@ -290,14 +285,13 @@ struct Compilation {
                          break_parts_call("unlogged_break", make_break<GB0066>(active_managers(root)), frames)});
       return false;
     }
-    PyRef cause;
+    PyRef error = break_parts_call("skipped", b, frames), cause;
     if (verdict == BreakVerdict::SkipContext) {
       cause = error;
       error = break_parts_call("left_plain", make_break<GB0066>(active_managers(*t.stack.frames.front())), frames);
     }
     if (logs.debug) log_no_checkpoint();
-    report("log_skipped_break", {error, cause});
-    report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error, cause});
+    report("skip_at_break", {py_str(name), py_str(file), py_int(first_line), error, cause});
     return false;
   }
 
@@ -328,9 +322,7 @@ struct Compilation {
     const auto body = decoded_body(request.code);
     const FrameStack::RootPlace at = place_to_leave(t, *body);
     if (at.instruction < 0) return false;
-    PyRef message = break_parts_call("log_break", b, frames);
-    report("count", {py_str("graph_break"), message});
-    break_parts_call("resumed", b, frames);
+    PyRef message = break_parts_call("resumed", b, frames);
     count_break(request.code, b);
     speculation.breaks[at.ordinal] = {at.instruction, text_of(message.get()), without_columns(frames), b.code, true};
     if (!t.finishing) carried.take(t.recorder.guards, std::move(t.recorder.sources));
@@ -351,7 +343,9 @@ struct Compilation {
     if (config.fullgraph && !s.user_request && !s.no_content) raise_internal(t, s.reason);
     notes.skip = true;
     note_plain_reason(request.code, "skipped " + s.reason);
-    if (logs.debug) report("log_skipping", {py_str(s.reason), py_str(name), py_str(file), py_int(first_line)});
+    if (logs.debug || s.user_request)
+      report(s.user_request ? "skip_asked" : "log_skipping",
+             {py_str(s.reason), py_str(name), py_str(file), py_int(first_line)});
     return {};
   }
 
@@ -375,8 +369,7 @@ struct Compilation {
     give_up();
     count_break(request.code, b, "raise");
     PyRef error = break_parts_call("left_plain", b, frames);
-    report("log_skipped_break", {error});
-    report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
+    report("skip_at_break", {py_str(name), py_str(file), py_int(first_line), error});
     return false;
   }
 
@@ -394,7 +387,7 @@ struct Compilation {
     PyRef error = report("runtime_error", {py_str(call), cause, frames_list(places(t))});
     if (!config.fullgraph || (!rule && e.kind == ErrorKind::NotImplemented)) {  // the latter is for a kernel to say
       note_plain_reason(request.code, "operation failed");
-      report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
+      report("skip_after", {py_str(name), py_str(file), py_int(first_line), error});
       return {};
     }
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());

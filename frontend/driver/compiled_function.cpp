@@ -51,7 +51,7 @@ bool give_up_generator(CompileOptions* options, PyCodeObject* code) {
     frame_notes(code).broke = true;
     count_break(code, b, "");
     PyRef error = break_parts_call("left_plain", b, none);
-    report("log_wont_convert",
+    report("skip_after",
            {py_str(text_of(code->co_name)), py_str(text_of(code->co_filename)), py_int(code->co_firstlineno), error});
     return true;
   } catch (const PythonError&) {

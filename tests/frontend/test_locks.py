@@ -12,7 +12,7 @@ import threading
 import pytest
 
 import minidynamo as torch
-from minidynamo._dynamo import report
+from minidynamo._dynamo import message
 from minidynamo._dynamo.utils import counters
 
 
@@ -99,7 +99,7 @@ def test_a_child_forked_while_a_lock_is_held_goes_on():
     held, forked = threading.Event(), threading.Event()
 
     def hold():
-        with report.lock:
+        with message.lock:
             held.set()
             forked.wait()
 

@@ -1,6 +1,7 @@
 """The stream of events: what programs, files and telemetry are told of compilations and breaks."""
 
 import json
+import logging
 import os
 import pathlib
 import subprocess
@@ -31,10 +32,11 @@ def broken(x):
 
 
 def seen(run, **options):
+    """The events of a call, without those that say when compilations begin and end."""
     events = []
     with _events.subscribe(events.append, **options):
         run()
-    return events
+    return [event for event in events if not event.kind.startswith("compile_")]
 
 
 def test_a_break_its_place_and_what_was_compiled():
@@ -52,6 +54,64 @@ def test_a_break_its_place_and_what_was_compiled():
     assert names == ["broken", f"torch_dynamo_resume_in_broken_at_{first + 2}"]
     for event in events:
         VALIDATOR.validate(kinds.as_json(event))
+
+
+def test_compilations_begin_and_end_whatever_comes_of_them():
+    def refused(x):
+        for _ in range(2):
+            print(end="")
+        return x + 1
+
+    events = []
+    with _events.subscribe(events.append):
+        torch.compile(broken, backend="eager")(torch.ones(2))
+        torch.compile(refused, backend="eager")(torch.ones(2))
+        with pytest.raises(torch._dynamo.exc.Unsupported):
+            torch.compile(broken, fullgraph=True)(torch.ones(2))
+    marks = [(event.kind, event.compile_id) for event in events if event.kind.startswith("compile_")]
+    assert len(marks) == 8 and len(set(marks)) == 8
+    assert all(a == ("compile_begin", b[1]) and b[0] == "compile_end" for a, b in zip(marks[::2], marks[1::2]))
+    for event in events:
+        VALIDATOR.validate(kinds.as_json(event))
+
+
+def test_counters_metrics_and_logs_say_what_the_events_say():
+    def jumps(x):
+        return x + 1 if x.sum() > 0 else x - 1
+
+    class Keep(logging.Handler):
+        def emit(self, record):
+            logged.append(record.getMessage())
+
+    def run():
+        for f in (broken, jumps):
+            compiled = torch.compile(f, backend="eager", dynamic=False)
+            compiled(torch.ones(2)), compiled(torch.ones(3))
+
+    logged, keep = [], Keep()
+    utils = torch._dynamo.utils
+    utils.counters.clear(), utils.clear_compilation_metrics()
+    torch._logging.set_logs(graph_breaks=True, recompiles=True)
+    root = logging.getLogger("minidynamo")
+    root.addHandler(keep)
+    try:
+        events = seen(run)
+    finally:
+        root.removeHandler(keep)
+        torch._logging.set_logs()
+    by_kind = {kind: [event for event in events if event.kind == kind] for kind in kinds.KINDS}
+    counted = [event.counted for event in by_kind["break"]]
+    assert sorted(counted) == ["graph_break"] * 2 + ["unimplemented"] * 2
+    assert sum(utils.counters["graph_break"].values()) == 2 == sum(utils.counters["unimplemented"].values())
+    assert utils.counters["stats"]["unique_graphs"] == len(by_kind["graph"])
+    assert utils.counters["stats"]["calls_captured"] == sum(event.calls for event in by_kind["graph"])
+    metrics = utils.get_compilation_metrics()
+    assert [(m.compile_id, m.co_name) for m in metrics] == [(e.compile_id, e.function) for e in by_kind["compile"]]
+    reasons = {m.compile_id: (r.place, r.old, r.new) for m in metrics if (r := m.recompile_reason)}
+    assert reasons == {e.compile_id: (e.place, e.old, e.new) for e in by_kind["recompile"]} and reasons
+    assert sum(text.startswith("Graph break") for text in logged) == len(by_kind["break"])
+    assert sum(text.startswith("Recompiled function") for text in logged) == len(by_kind["recompile"])
+    assert sum(text.startswith("Recompiling function") for text in logged) == len(by_kind["no_match"])
 
 
 def test_outcomes_of_breaks():
@@ -169,7 +229,7 @@ def test_a_folder_with_a_file_for_each_process(tmp_path, how):
         events = list(folder.read(file))
         for event in events:
             VALIDATOR.validate(event)
-        found = [event["kind"] for event in events]
+        found = [event["kind"] for event in events if not event["kind"].startswith("compile_")]
         work = ["break", "artifact", "graph", "compile", "artifact", "graph", "compile"]
         complete = how == "plain" or (how == "fork" and found[-1] == "end")
         assert found == ["run", *work, *(["end"] if complete else [])]

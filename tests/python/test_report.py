@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from minidynamo import _logging
-from minidynamo._dynamo import config, exc, message, report, source_text
+from minidynamo._dynamo import config, event_logs, exc, message, report, source_text
 from minidynamo._dynamo.utils import counters
 
 LINK = "https://pytorch-labs.github.io/compile-graph-break-site/gb/gb0124.html"
@@ -203,15 +203,15 @@ def test_backend_failed_text():
 
 def test_first_break_is_logged_with_the_callers_stack(program, logged):
     file, frames = program
-    logged_text = report.log_break(*PARTS, frames)
+    logged_text = report.resumed(*PARTS, frames)
     here = inspect.currentframe()
     level, text = logged[0]
     head, _, stack = text.partition("User code traceback:\n")
     assert (logged_text, level) == (MESSAGE, "DEBUG")
     assert head == f"Graph break in user code at {file}:4\nGraph Break Reason: {MESSAGE}\n\n"
     assert stack.endswith(
-        f"in {here.f_code.co_name}\n    logged_text = report.log_break(*PARTS, frames)\n"
-        f'                  ~~~~~~~~~~~~~~~~^^^^^^^^^^^^^^^^\n  File "{file}", line 2, in f\n'
+        f"in {here.f_code.co_name}\n    logged_text = report.resumed(*PARTS, frames)\n"
+        f'                  ~~~~~~~~~~~~~~^^^^^^^^^^^^^^^^\n  File "{file}", line 2, in f\n'
         f'    return g(x)\n  File "{file}", line 4, in g\n    return   x.item()\n'
     )
     assert "_dynamo/report.py" not in stack
@@ -219,21 +219,21 @@ def test_first_break_is_logged_with_the_callers_stack(program, logged):
 
 def test_second_break_at_a_line_has_no_stack(program, logged):
     file, frames = program
-    report.log_break(*PARTS, frames)
-    report.log_break(7, "Another", "c", "e", [], frames)
+    report.resumed(*PARTS, frames)
+    report.resumed(7, "Another", "c", "e", [], frames)
     assert logged[1][1].startswith(
         f"Graph break (user stack suppressed due to duplicate graph break) in user code at {file}:4\n"
         "Graph Break Reason: Another\n"
     )
     assert "User code traceback" not in logged[1][1]
     report.forget()
-    report.log_break(*PARTS, frames)
+    report.resumed(*PARTS, frames)
     assert "User code traceback" in logged[2][1]
 
 
 def test_title_only_break_log(program, logged):
     file, frames = program
-    report.log_break(-1, "STORE_ATTR-caused graph break", "", "", [], frames)
+    report.resumed(-1, "STORE_ATTR-caused graph break", "", "", [], frames)
     assert logged[0][1].startswith(
         f"Graph break in user code at {file}:4\nGraph Break Reason: STORE_ATTR-caused graph break\n"
         "User code traceback:\n"
@@ -244,19 +244,19 @@ def test_verbose_break_log_separates_caller_and_trace(program, logged):
     _, frames = program
     with config.patch(verbose=True):
         for _ in range(2):
-            report.log_break(*PARTS, frames)
+            report.resumed(*PARTS, frames)
     for _, text in logged:
         above, line, below = text.partition(
             "\n\n========== most recent `torch.compile` tracing attempt started here ==========\n\n"
         )
-        assert line and "report.log_break" in above and "\n\nNOTE: " in below
+        assert line and "report.resumed" in above and "\n\nNOTE: " in below
 
 
 def test_logging_off_costs_nothing_and_remembers_nothing(program):
     _, frames = program
     report.forget()
-    assert report.log_break(*PARTS, frames) == MESSAGE
-    assert not report._seen_breaks
+    assert report.resumed(*PARTS, frames) == MESSAGE
+    assert not event_logs._seen_breaks
 
 
 def test_fold():
@@ -273,7 +273,7 @@ def test_fold():
 
 def test_loop_skip_lines(program, logged):
     file, frames = program
-    report.log_skip_in_loop(frames, "f", file, 1)
+    report.skip_in_loop(frames, "f", file, 1)
     reason = (
         f"Skipping frame because there is a graph break in a for/while loop\n<FrameSummary file {file}, line 4 in g>"
     )
@@ -281,9 +281,9 @@ def test_loop_skip_lines(program, logged):
 
 
 def test_skip_frame_lines(logged):
-    report.log_skip_frame(None, "f", "x.py", 2)
     reason = "Skip frame due to `torch._dynamo.skip_frame()`. Message: None"
-    assert logged == [("INFO", reason), ("DEBUG", f"Skipping frame {reason} f{' ' * 21}x.py 2")]
+    report.skip_asked(reason, "f", "x.py", 2)
+    assert logged == [("DEBUG", f"Skipping frame {reason} f{' ' * 21}x.py 2")]
 
 
 def test_other_skip_lines(logged):
@@ -301,8 +301,7 @@ def test_skipped_break_and_wont_convert(program, logged):
     file, frames = program
     cause = report.unsupported(*PARTS, frames)
     error = report.unsupported(66, "Outer", "c", "e", [], frames)
-    report.log_skipped_break(error, cause)
-    report.log_wont_convert("f", file, 1, error, cause)
+    report.skip_at_break("f", file, 1, error, cause)
     chained = (
         f"torch._dynamo.exc.Unsupported: {MESSAGE}\n\nThe above exception was the direct cause of the following "
         f"exception:\n\ntorch._dynamo.exc.Unsupported: {error}"
@@ -317,7 +316,7 @@ def test_skipped_break_and_wont_convert(program, logged):
 def test_suppressed_errors_are_warnings(program, logged):
     file, frames = program
     with config.patch(suppress_errors=True):
-        report.log_wont_convert("f", file, 1, report.unsupported(*PARTS, frames))
+        report.skip_after("f", file, 1, report.unsupported(*PARTS, frames))
     assert logged[0][0] == "WARNING"
 
 

@@ -1,13 +1,11 @@
 """Texts of the log artifacts that show a finished compilation. Native code calls these functions by way of report."""
 
-from .. import _events, _logging
+from .. import _events
 
 
 def log_artifact(artifact, text):
     """Output of one artifact: graph_code, guards, bytecode, ..."""
-    if _events.is_wanted():
-        _events.emit("artifact", name=artifact, text=text)
-    _logging.get_artifact_logger(artifact).debug("%s", text)
+    _events.emit("artifact", name=artifact, text=text)
 
 
 def log_graph_table(name, rows):

@@ -4,7 +4,9 @@ import collections
 import contextlib
 import enum
 import logging
+import threading
 
+from .. import _events
 from .._absent import absent_names as _absent_names
 from .._lock import process_lock
 from .exc import InternalTorchDynamoError
@@ -103,43 +105,29 @@ def on_compile_end(callback):
     return callback_handler.register_end_callback(callback)
 
 
-_under_way = {}  # by thread: compilations that have begun
-_observer = None  # of a profile
+_under_way = threading.local()  # .args: what was reported of compilations that have begun in this thread
 _log = logging.getLogger(__name__)
 
 
-def observe(observer):
-    """`observer.begins(thread, compile_id)` and `.ends(thread)` are called for every compilation; None: no more."""
-    global _observer
-    _observer = observer
-
-
-def compilation_begins(thread, compile_id):
-    """A frame is about to be traced."""
-    if _observer is not None:
-        _observer.begins(thread, compile_id)
+@_events.stand_at("compile_begin")
+def _on_compile_begin(event):
     if not (callback_handler.start_callbacks or callback_handler.end_callbacks):
         return
-    args = CallbackArgs(CallbackTrigger.DYNAMO, compile_id)
-    _under_way.setdefault(thread, []).append(args)
+    args = CallbackArgs(CallbackTrigger.DYNAMO, event.compile_id)
+    _under_way.__dict__.setdefault("args", []).append(args)
     try:
         callback_handler.enter(args)
     except Exception as error:
         raise InternalTorchDynamoError(f"{type(error).__name__}: {error}") from error
 
 
-def compilation_ends(thread):
-    """What was made of the frame is there, or nothing was made of it."""
-    if _observer is not None:
-        _observer.ends(thread)
-    begun = _under_way.get(thread) if _under_way else None
+@_events.stand_at("compile_end")
+def _on_compile_end(event):
+    begun = _under_way.__dict__.get("args")
     if not begun:
         return
-    args = begun.pop()
-    if not begun:
-        del _under_way[thread]
     try:
-        callback_handler.leave(args)
+        callback_handler.leave(begun.pop())
     except Exception:  # noqa: BLE001  the code is there and will be used
         _log.exception("A callback registered for the end of compilations failed")
 

@@ -30,6 +30,11 @@ def code_name(code):
     return f"GB{code:04d}" if code is not None and code >= 0 else None
 
 
+def code_number(name):
+    """124 of "GB0124", -1 of None: what break_message() takes."""
+    return -1 if name is None else int(name[2:])
+
+
 def is_published(code):
     """Whether a page describes the code; those from GB9000 on are our own."""
     return code < 9000
@@ -100,7 +105,7 @@ def _frame_text(file, line, function, columns=None):
 
 def finish(error, frames):
     """Gives an exception its full text, which ends like that of all errors, and its stack."""
-    error.real_stack, error._stack_text = summaries(frames), stack_text(frames)
+    error.real_stack, error._stack_text, error._frames = summaries(frames), stack_text(frames), list(frames)
     stack = f"\n\nfrom user code:\n {error._stack_text}" if frames else ""
     advice = "" if config.verbose else f"\n{VERBOSE_ADVICE}\n"
     error.args = (f"{error.msg}{stack}{advice}", *error.args[1:])

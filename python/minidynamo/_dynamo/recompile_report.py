@@ -2,100 +2,50 @@
 
 import logging
 import re
-import time
 
-from .. import _events, _logging
-from . import config, message, utils
+from .. import _events
+from . import config, event_logs, message
 from .exc import FailOnRecompileLimitHit, RecompileError
 
-_limits_reported = set()
 _log = logging.getLogger("minidynamo._dynamo")
 _ATTRIBUTE = re.compile(r"\.__dict__\['(\w+)'\]")
 _GLOBAL = re.compile(r"\bG\['(\w+)'\]")
-_LONGEST = 60  # of a value in a text
 _MOST_VALUES = 8
 _DIGITS = 20  # of the longest number of 64 bits, with its sign
 
 
-def _logger():
-    verbose = _logging.get_artifact_logger("recompiles_verbose")
-    return verbose if verbose.isEnabledFor(logging.DEBUG) else _logging.get_artifact_logger("recompiles")
-
-
 def wants_recompiles():
     """Somebody is told, or forbids it: else the reasons of all entries are not looked for."""
-    return config.error_on_recompile or _logger().isEnabledFor(logging.DEBUG)
-
-
-def recompile_text(name, file, first_line, failures):
-    lines = "".join(f"\n    - {failure}" for failure in failures)
-    return (
-        f"Recompiling function {name} in {file}:{first_line}\n    triggered by the following guard failure(s):{lines}"
-    )
-
-
-def recompile_text_verbose(name, file, first_line, failures):
-    """A group for each entry, with every guard that fails."""
-    groups = "".join(
-        f"\n    guard {k} failures:" + "".join(f"\n    - {failure}" for failure in texts) + "\n"
-        for k, texts in enumerate(failures)
-    )
-    return (
-        f"Recompiling function {name} in {file}:{first_line}\n    triggered by the following guard failure(s):{groups}"
-    )
+    return config.error_on_recompile or event_logs.recompile_logger().isEnabledFor(logging.DEBUG)
 
 
 def on_recompile(name, file, first_line, failures):
-    """Logs it; RecompileError under config.error_on_recompile. Failures: ["0/0: <guard>", ...] of each entry."""
-    text = recompile_text(name, file, first_line, [texts[0] for texts in failures if texts])
-    log = _logger()
-    if log is _logging.get_artifact_logger("recompiles_verbose"):
-        log.debug("%s", recompile_text_verbose(name, file, first_line, failures))
-    else:
-        log.debug("%s", text)
+    """No code fits a call; RecompileError under config.error_on_recompile. Failures: ["0/0: <guard>", ...] of each
+    entry."""
+    _events.emit("no_match", function=name, file=file, line=first_line, failures=failures)
     if config.error_on_recompile:
-        raise RecompileError(text)
+        raise RecompileError(event_logs.recompile_text(name, file, first_line, failures))
 
 
 def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic):
-    """Keeps it for get_compilation_metrics(); if a compilation was there before, tells what this one was about.
+    """Code was made; if there was some before, tells what this one was about.
 
     `changed`: None, or (guard as text, place, source, guard kind, value before, value now, where a number stands) of
     the newest entry.
     """
-    if _events.is_wanted():
-        _events.emit(
-            "compile", compile_id=f"{frame}/{entry}", function=name, file=file, line=first_line, seconds=seconds,
-            entry=entry,
-        )  # fmt: skip
-    reason = None
-    if changed is not None:
-        text, place, source, kind, old, new, number = changed
-        place = _plain(place)
-        way_out = hint(place, number, kind, old, new, dynamic)
-        reason = utils.RecompileReason(
-            text, kind, source, place, old, new, way_out, tuple(message.callers(with_columns=False))
-        )
-    started = time.time() - seconds
-    utils._metrics.append(
-        utils.CompilationMetrics(f"{frame}/{entry}", name, file, first_line, entry, started, seconds, reason)
-    )
-    if reason is not None and _events.is_wanted():
-        _events.emit(
-            "recompile", compile_id=f"{frame}/{entry}", function=name, file=file, line=first_line, guard=reason.guard,
-            guard_kind=reason.kind, place=reason.place, old=reason.old, new=reason.new, hint=reason.hint,
-            stack=_events.stack_rows(reason.stack),
-        )  # fmt: skip
-    if reason is not None and _logger().isEnabledFor(logging.DEBUG):
-        _logger().debug("%s", compiled_text(name, file, first_line, seconds, reason))
-
-
-def compiled_text(name, file, first_line, seconds, reason):
-    stack = message.stack_text(reason.stack).rstrip("\n").replace("\n", "\n    ")
-    return (
-        f"Recompiled function {name} in {file}:{first_line} in {seconds * 1000:.2f} ms\n"
-        f"    what changed: {_change(reason)}\n    way out: {reason.hint}\n    called from:\n    {stack}"
-    )
+    about = dict(
+        compile_id=f"{frame}/{entry}", function=name, file=file, line=first_line, seconds=seconds
+    )  # fmt: skip
+    _events.emit("compile", **about, entry=entry)
+    if changed is None:
+        return
+    text, place, source, kind, old, new, number = changed
+    place = _plain(place)
+    _events.emit(
+        "recompile", **about, guard=text, guard_kind=kind, source=source, place=place, old=old, new=new,
+        hint=hint(place, number, kind, old, new, dynamic),
+        stack=_events.stack_rows(message.callers(with_columns=False)),
+    )  # fmt: skip
 
 
 def _plain(place):
@@ -103,74 +53,41 @@ def _plain(place):
     return _ATTRIBUTE.sub(r".\1", _GLOBAL.sub(r"\1", place))
 
 
-def _short(value):
-    return value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "..."
-
-
-def _change(reason):
-    if not reason.old and not reason.new:
-        return reason.guard
-    return f"{reason.place} was {_short(reason.old)}, now {_short(reason.new)}"
-
-
 # ---- limits ------------------------------------------------------------------------------------------------------
 
 
-def forget():
-    """reset(): limits are reported again."""
-    _limits_reported.clear()
-
-
-def _first_time(key):
-    """Whether anything is to be said of the code with this number, and nothing was; always, if it is None."""
-    with message.lock:
-        if message.is_silent() or (key is not None and key in _limits_reported):
-            return False
-        _limits_reported.add(key)
-        return True
-
-
-def on_limit(limit, value, name, file, first_line, last_reason, once_key, changing=None, dynamic=-1):
-    """The limit named `limit` was reached: a warning, once for each `once_key` (a number of the code), always if None.
+def on_limit(limit, value, name, file, first_line, last_reason, frame, changing=None, dynamic=-1):
+    """The limit named `limit` was reached by the function with the number `frame` (None: not known).
 
     `changing`: what most entries fail at, (place, source, guard kind, [value in each], value now, where a number
     stands).
     """
-    if _events.is_wanted():
-        _events.emit(
-            "limit", function=name, file=file, line=first_line, limit=limit, value=value, reason=last_reason
-        )  # fmt: skip
-    if not _first_time(once_key):
-        return
-    _log.warning(
-        "torch._dynamo hit config.%s (%s)\n"
-        "   function: '%s' (%s:%s)\n"
-        "   last reason: %s\n"
-        'To log all recompilation reasons, use TORCH_LOGS="recompiles".\n'
-        "To diagnose recompilation issues, see %s%s",
-        limit, value, name, file, first_line, last_reason, message.link(39), _changing_text(limit, changing, dynamic),
+    _events.emit(
+        "limit", compile_id="" if frame is None else f"{frame}/{value}", function=name, file=file, line=first_line,
+        limit=limit, value=value, reason=last_reason, advice=_advice(limit, changing, dynamic),
     )  # fmt: skip
 
 
-def _changing_text(limit, changing, dynamic):
+def _advice(limit, changing, dynamic):
+    """What keeps changing, and a way out."""
     if changing is None:
-        return ""
+        return []
     place, _, kind, before, now, number = changing
     place = _plain(place)
-    values = list(dict.fromkeys(_short(v) for v in before))
+    values = list(dict.fromkeys(event_logs.short(v) for v in before))
     shown = ", ".join(values[-_MOST_VALUES:])
     earlier = "..., " if len(values) > _MOST_VALUES else ""
-    was = f" was {earlier}{shown}, now {_short(now)}" if values else ""
+    was = f" was {earlier}{shown}, now {event_logs.short(now)}" if values else ""
     way_out = hint(place, number, kind, before[-1] if before else "", now, dynamic)
-    return (
-        f"\nWhat keeps changing: {place}{was}.\n"
-        f"Way out: {way_out}. If so many variants are meant, raise config.{limit}."
-    )
+    return [
+        f"What keeps changing: {place}{was}.",
+        f"Way out: {way_out}. If so many variants are meant, raise config.{limit}.",
+    ]
 
 
 def on_short_lives(times, name, file, first_line, last_reason, once_key):
     """Code was made for objects that were gone before another call came, each time: a warning, once for each code."""
-    if not _first_time(("short lives", once_key)):
+    if not event_logs.first_limit(("short lives", once_key)):
         return
     _log.warning(
         "torch._dynamo made code for '%s' (%s:%s) in each of %s calls in a row, for objects that no longer existed "

@@ -24,7 +24,7 @@ class Record:
             return
         from .output import GraphCompileReason
 
-        code = -1 if event.code is None else int(event.code[2:])
+        code = message.code_number(event.code)
         reason = message.break_message(code, event.type, event.context, event.explanation, event.hints)
         stack = list(message.summaries(_events.frames_of(event)))
         self.break_reasons.append(GraphCompileReason(reason, stack))

@@ -5,18 +5,22 @@ column, last column) of what the frame was executing, -1: not known, and may be 
 type, context, explanation, hints); code -1 is a break that has a title only.
 """
 
-import _thread
 import logging
-import re
 import sys
+import threading
+import time
 import traceback
 import warnings
 
 from .. import _events, _logging
-from . import callback, config, message, recompile_report, recording
+from . import callback as callback
+from . import config, event_logs, message, recording
 from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
 from .artifact_report import log_graph_table as log_graph_table
+from .event_counts import count as count
+from .event_logs import fold as fold
+from .event_logs import log_skipping as log_skipping
 from .exc import (
     BackendCompilerFailed,
     InternalTorchDynamoError,
@@ -37,8 +41,6 @@ from .message import (
     code_name,
     finish,
     first_time,
-    lock,
-    place,
     stack_text,
     summaries,
 )
@@ -50,11 +52,8 @@ from .recompile_report import on_limit as on_limit
 from .recompile_report import on_recompile as on_recompile
 from .recompile_report import on_short_lives as on_short_lives
 from .recompile_report import wants_recompiles as wants_recompiles
-from .utils import counters
 
-_RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$", re.DOTALL)
 _log = logging.getLogger("minidynamo._dynamo")
-_seen_breaks = set()  # (file, line) of breaks whose stack was logged
 
 _ITEM_ADVICE = """\
 Graph break from `Tensor.item()`, consider setting:
@@ -65,7 +64,6 @@ to include these operations in the captured graph.
 
 Graph break: from user code at:
 {stack}"""
-_ATTEMPT_LINE = "========== most recent `torch.compile` tracing attempt started here =========="
 _CHAINED = "\nThe above exception was the direct cause of the following exception:\n\n"
 
 
@@ -152,123 +150,56 @@ def suppressed(error):
     return False
 
 
-def count(category, message):
-    """counters["graph_break"] for breaks that were resumed, ["unimplemented"] for those that skipped the frame and for
-    jumps on data."""
-    with lock:
-        counters[category][message] += 1
-
-
-# ---- the logged break --------------------------------------------------------------------------------------------
-
-
-def fold(frames):
-    """Shows a resume function as the function it resumes, once, at its last line."""
-    folded = []
-    for file, line, name, *columns in frames:
-        resumed = _RESUME.match(name)
-        if resumed:
-            name = resumed.group(1)
-            if folded and folded[-1][0] == file and folded[-1][2] == name:
-                folded.pop()
-        folded.append((file, line, name, *columns))
-    return folded
-
-
-def _break_stack(frames):
-    if not config.verbose:
-        return stack_text(fold(callers() + list(frames)))
-    return (
-        f"{stack_text(callers())}\n{_ATTEMPT_LINE}\n\n{stack_text(frames)}\n"
-        "NOTE: the frames above the line called the compiled function; those below were traced. A function that was "
-        "resumed after an earlier break appears under the name of its resume function.\n"
-    )
-
-
-def log_break(code, type_, context, explanation, hints, frames):
-    """Logs a break at DEBUG and returns its message. The stack is printed once for each place."""
-    message = break_message(code, type_, context, explanation, hints)
-    log = _logging.get_artifact_logger("graph_breaks")
-    if not log.isEnabledFor(logging.DEBUG):
-        return message
-    file, line = place(frames)
-    with lock:
-        first = (file, line) not in _seen_breaks
-        _seen_breaks.add((file, line))
-    after = "" if code_name(code) is None else "\n"
-    if first or config.verbose:
-        log.debug(
-            "Graph break in user code at %s:%s\nGraph Break Reason: %s\n%sUser code traceback:\n%s",
-            file, line, message, after, _break_stack(frames),
-        )  # fmt: skip
-    else:
-        log.debug(
-            "Graph break (user stack suppressed due to duplicate graph break) in user code at %s:%s\n"
-            "Graph Break Reason: %s\n",
-            file, line, message,
-        )  # fmt: skip
-    return message
-
-
 def unlogged_break(code, type_, context, explanation, hints, frames):
-    """The message of a break that will be met, and logged, once more."""
+    """The message of a break that will be met, and told, once more."""
     return break_message(code, type_, context, explanation, hints)
 
 
 def forget():
     """reset(): breaks are logged in full again, limits and warnings are reported again."""
-    with lock:
-        _seen_breaks.clear()
-    recompile_report.forget()
+    event_logs.forget()
     message.forget()
 
 
-def log_skipped_break(error, cause=None):
-    """A break at a place that cannot be resumed: the frame will run as plain Python."""
-    log = _logging.get_artifact_logger("graph_breaks")
-    if log.isEnabledFor(logging.DEBUG):
-        log.debug("Graph break: skip: from user code at:\n%s%s", error._stack_text, _exception_text(error, cause))
+# ---- functions that run as plain Python --------------------------------------------------------------------------
 
 
-def _exception_text(error, cause):
+def _emit_skip(cause, reason, name, file, first_line, error="", frames=()):
+    _events.emit(
+        "skip", function=name, file=file, line=first_line, cause=cause, reason=reason, error=error,
+        stack=_events.stack_rows(frames),
+    )  # fmt: skip
+
+
+def _chained_text(error, cause):
     name = f"{type(error).__module__}.{type(error).__qualname__}".replace("minidynamo.", "torch.", 1)
     first = f"torch._dynamo.exc.Unsupported: {cause.msg}\n{_CHAINED}" if cause is not None else ""
     return f"{first}{name}: {error}"
 
 
-def _emit_skip(name, file, first_line, reason):
-    if _events.is_wanted():
-        _events.emit("skip", function=name, file=file, line=first_line, reason=reason)
+def _skip_because(why, name, file, first_line, error, cause):
+    reason = getattr(error, "gb_type", None) or str(error).partition("\n")[0]
+    _emit_skip(why, reason, name, file, first_line, _chained_text(error, cause), error._frames)
 
 
-def log_wont_convert(name, file, first_line, error, cause=None):
-    """The frame runs as plain Python because of `error`."""
-    _emit_skip(name, file, first_line, getattr(error, "gb_type", None) or str(error).partition("\n")[0])
-    level = logging.WARNING if config.suppress_errors else logging.INFO
-    if _log.isEnabledFor(level):
-        text = _exception_text(error, cause)
-        _log.log(level, "WON'T CONVERT %s %s line %s \ndue to: \n%s", name, file, first_line, text)
+def skip_at_break(name, file, first_line, error, cause=None):
+    """At a place that cannot be resumed there was a break, `error`, due to another one, `cause`."""
+    _skip_because("break", name, file, first_line, error, cause)
 
 
-def log_skip_in_loop(frames, name, file, first_line):
-    _emit_skip(name, file, first_line, "there is a graph break in a loop")
-    loop = summaries(frames)[-1]
-    reason = f"Skipping frame because there is a graph break in a for/while loop\n{loop}"
-    _log.info("%s", reason)
-    log_skipping(reason, name, file, first_line)
+def skip_after(name, file, first_line, error):
+    """An operation fails, or the function is of a kind that is not compiled."""
+    _skip_because("error", name, file, first_line, error, None)
 
 
-def log_skipping(reason, name, file, first_line):
-    """A frame that is left alone after a look at it."""
-    _log.debug("Skipping frame %s %s                     %s %s", reason, name, file, first_line)
+def skip_in_loop(frames, name, file, first_line):
+    """A break in a loop."""
+    _emit_skip("loop", "there is a graph break in a loop", name, file, first_line, frames=frames)
 
 
-def log_skip_frame(message, name, file, first_line):
+def skip_asked(reason, name, file, first_line):
     """`skip_frame()` was traced."""
-    _emit_skip(name, file, first_line, "skip_frame() was called")
-    reason = f"Skip frame due to `torch._dynamo.skip_frame()`. Message: {message}"
-    _log.info("%s", reason)
-    log_skipping(reason, name, file, first_line)
+    _emit_skip("asked", reason, name, file, first_line)
 
 
 def log_no_torch(name, file, first_line):
@@ -305,13 +236,19 @@ def marked_source(*place):
     return mark(*place)
 
 
+_compilations = threading.local()  # .begun: (compile id, when) of those that this thread is in
+
+
 def set_compile_id(text):
     """An attempt at a compilation begins ("0/1", later ones "0/1_2"), or the compilation is over ("")."""
     _logging.set_compile_id(text)
-    if not text:
-        callback.compilation_ends(_thread.get_ident())
-    elif "_" not in text:
-        callback.compilation_begins(_thread.get_ident(), text)
+    begun = _compilations.__dict__.setdefault("begun", [])
+    if text and "_" not in text:
+        begun.append((text, time.perf_counter()))
+        _events.emit("compile_begin")
+    elif not text and begun:
+        compile_id, start = begun.pop()
+        _events.emit("compile_end", compile_id=compile_id, seconds=time.perf_counter() - start)
 
 
 def log_info(text):
@@ -360,23 +297,34 @@ def _users_level():
 # ---- events of a compilation -------------------------------------------------------------------------------------
 
 
-def _emit_break(outcome, code, type_, context, explanation, hints, frames):
-    if _events.is_wanted():
-        _events.emit(
-            "break", code=code_name(code), type=type_, context=context, explanation=explanation, hints=list(hints),
-            stack=_events.stack_rows(frames or callers()[-1:]), outcome=outcome,
-        )  # fmt: skip
+def _emit_break(outcome, code, type_, context, explanation, hints, frames, counted="", in_loop=False):
+    _events.emit(
+        "break", code=code_name(code), type=type_, context=context, explanation=explanation, hints=list(hints),
+        stack=_events.stack_rows(frames or callers()[-1:]), outcome=outcome, counted=counted, in_loop=in_loop,
+    )  # fmt: skip
 
 
-def resumed(*parts):
-    """A graph ended; a new one will go on after the break."""
-    _emit_break("resumed", *parts)
+def resumed(code, type_, context, explanation, hints, frames):
+    """A graph ended; a new one will go on after the break. Its message."""
+    _emit_break("resumed", code, type_, context, explanation, hints, frames, counted="graph_break")
+    return break_message(code, type_, context, explanation, hints)
+
+
+def resumed_jump(code, type_, context, explanation, hints, frames):
+    """The same of a jump on data that is split, which is none of the breaks that are counted as such."""
+    _emit_break("resumed", code, type_, context, explanation, hints, frames, counted="unimplemented")
+    return break_message(code, type_, context, explanation, hints)
 
 
 def skipped(*parts):
     """Because of a break the function runs as plain Python: the exception that says so."""
     _emit_break("skipped", *parts)
     return unsupported(*parts)
+
+
+def skipped_in_loop(*parts):
+    """The same, because a loop that was begun cannot be resumed."""
+    _emit_break("skipped", *parts, in_loop=True)
 
 
 def left_plain(*parts):
@@ -398,20 +346,9 @@ def on_entry(code):
 
 def on_compile(backend, calls):
     """A graph goes to a backend."""
-    if _events.is_wanted():
-        _events.emit("graph", backend=backend, calls=calls)
-    with lock:
-        counters["stats"]["calls_captured"] += calls
-        counters["stats"]["unique_graphs"] += 1
+    _events.emit("graph", backend=backend, calls=calls)
 
 
 def warn_internal(name, file, first_line, error):
-    """A defect of ours: said once for each place; the program goes on as plain Python."""
-    if _events.is_wanted():
-        _events.emit("internal_error", function=name, file=file, line=first_line, error=str(error))
-    if first_time(("internal", file, first_line, str(error))):
-        _log.warning(
-            "minidynamo failed on %s (%s line %s) and runs it as plain Python. This is a defect of minidynamo, not of "
-            "your program:\n%s",
-            name, file, first_line, error,
-        )  # fmt: skip
+    """A defect of ours: the program goes on as plain Python."""
+    _events.emit("internal_error", function=name, file=file, line=first_line, error=str(error))

@@ -9,6 +9,7 @@ from .stream import emit as emit
 from .stream import frames_of as frames_of
 from .stream import is_wanted as is_wanted
 from .stream import stack_rows as stack_rows
+from .stream import stand_at as stand_at
 from .stream import subscribe as subscribe
 
 

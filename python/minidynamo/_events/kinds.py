@@ -52,14 +52,33 @@ KINDS = {
             "pid": (COUNT, "the process"),
         },
     ),
+    "compile_begin": ("A function, or what follows a break in it, is about to be compiled.", {}),
+    "compile_end": (
+        "That is over, whatever came of it.",
+        {"seconds": (NUMBER, "how long it took; compilations inside of it included")},
+    ),
     "compile": (
         "A function, or what follows a break in it, was compiled.",
         {**_FUNCTION, "seconds": (NUMBER, "how long that took"), "entry": (COUNT, "how many were compiled before")},
+    ),
+    "no_match": (
+        "No code that was there fits a call, told before more is compiled; made only while recompilations are logged, "
+        "or forbidden.",
+        {
+            **_FUNCTION,
+            "failures": (
+                {"type": "array", "items": TEXTS},
+                "for each code of the function the assumptions that fail, the first one, or all with "
+                "`recompiles_verbose`",
+            ),
+        },
     ),
     "recompile": (
         "Code that was there did not fit a call, and more was compiled; follows its `compile`.",
         {
             **_FUNCTION,
+            "seconds": (NUMBER, "how long that took"),
+            "source": (TEXT, "what that assumption looks at, as the log of guards shows it"),
             "guard": (TEXT, "the assumption that failed, as the log of guards shows it"),
             "guard_kind": (TEXT, "what kind of assumption it is"),
             "place": (TEXT, "what has changed, as the program spells it"),
@@ -88,11 +107,23 @@ KINDS = {
                 "because an exception leaves it, it is a generator, or there is a limit (counters and `explain()` do "
                 "not count these); raised: with `fullgraph=True`, an exception",
             ),
+            "counted": (TEXT, "the category of `counters` it is counted in: graph_break, unimplemented, or none"),
+            "in_loop": (FLAG, "skipped, because a loop that was begun cannot be resumed"),
         },
     ),
     "skip": (
         "A function runs as plain Python.",
-        {**_FUNCTION, "reason": (TEXT, "why")},
+        {
+            **_FUNCTION,
+            "cause": (
+                {"enum": ["break", "loop", "error", "asked"]},
+                "break: at a place that cannot be resumed; loop: a break in a loop; error: an operation fails, or the "
+                "function is of a kind that is not compiled; asked: skip_frame() was called",
+            ),
+            "reason": (TEXT, "why, in a line"),
+            "error": (TEXT, 'the exceptions that stand behind it, as text; "" if there are none'),
+            "stack": (STACK, "the traced frames, outermost first"),
+        },
     ),
     "limit": (
         "A function was compiled as often as the settings allow, and runs as plain Python where nothing fits.",
@@ -101,6 +132,7 @@ KINDS = {
             "limit": (TEXT, "the setting"),
             "value": (COUNT, "its value"),
             "reason": (TEXT, "the assumption that failed last"),
+            "advice": (TEXTS, "what keeps changing, and a way out, where that is known"),
         },
     ),
     "internal_error": (

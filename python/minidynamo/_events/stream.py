@@ -1,6 +1,7 @@
 """Who listens, and what they are handed.
 
-Who makes an event asks `is_wanted()` first: nothing is made while nobody listens.
+Logs and counters stand at the stream for as long as the process lives (`stand_at`); others subscribe and go. Who makes
+an event that nothing stands at asks `is_wanted()` first: none is made while nobody listens.
 """
 
 import _thread
@@ -13,6 +14,7 @@ from .._logging.output import current
 VERSION = 1  # of the schema: raised when a field changes its meaning or goes
 
 _listeners = ()  # replaced as a whole: whoever is calling them goes on with those it has
+_standing = {}  # {kind: [function, ...]}: logs and counters; complete when the package is imported
 _lock = process_lock()
 
 
@@ -62,6 +64,17 @@ def is_wanted():
     return bool(_listeners)
 
 
+def stand_at(kind):
+    """Decorator: the function gets every event of the kind, before those who have subscribed. What it raises goes to
+    whoever made the event."""
+
+    def add(function):
+        _standing.setdefault(kind, []).append(function)
+        return function
+
+    return add
+
+
 def subscribe(listener, kinds=None, artifacts=()):
     """Calls `listener(event)` for each event from now on, of `kinds` (names) only if they are given.
 
@@ -86,11 +99,13 @@ def subscribe(listener, kinds=None, artifacts=()):
 
 
 def emit(kind, **fields):
-    """Hands an event to everybody who listens."""
-    listeners = _listeners
-    if not listeners:
+    """Hands an event to everybody whom it concerns."""
+    standing, listeners = _standing.get(kind, ()), _listeners
+    if not standing and not listeners:
         return
     event = Event(kind, fields)
+    for each in standing:
+        each(event)
     for each in listeners:
         each(event)
 
@@ -102,9 +117,17 @@ def _log_failure(listener):
     logging.getLogger("minidynamo._dynamo").exception("An observer of the compiler, %s, failed", name)
 
 
-def frames_of(event):
-    """The stack of an event as (file, line, function), ..., outermost first."""
-    return [(row["file"], row["line"], row["function"]) for row in event.stack]
+def frames_of(event, with_columns=False):
+    """The stack of an event as (file, line, function), ..., outermost first; `with_columns`: as (file, line, function,
+    (end line, column, end column) or None)."""
+    frames = [(row["file"], row["line"], row["function"]) for row in event.stack]
+    if not with_columns:
+        return frames
+    return [(*frame, _columns(row)) for frame, row in zip(frames, event.stack)]
+
+
+def _columns(row):
+    return (row["end_line"], row["column"], row["end_column"]) if "column" in row else None
 
 
 def stack_rows(frames):

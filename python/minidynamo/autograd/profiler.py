@@ -14,9 +14,8 @@ import os
 import threading
 import time
 
-from .. import _C
+from .. import _C, _events
 from .._absent import absent_names as _absent_names
-from .._dynamo import callback
 from .._dynamo.eval_frame import is_compiling as _is_compiling
 
 __all__ = ["emit_nvtx", "profile", "record_function"]
@@ -70,6 +69,7 @@ class Interval(collections.namedtuple("Interval", "start end")):
 
 
 _running = []  # profiles that record
+_compilations = None  # the subscription to their ends, while one records
 _open = threading.local()  # .parts: the names this thread is in
 
 
@@ -347,6 +347,7 @@ class profile:  # noqa: N801  torch's name
         return ProfilerAction.RECORD if self._schedule is None else self._schedule(self.step_num)
 
     def _begin(self):
+        global _compilations
         self._step = None
         _take_parts()
         if self._enabled and self._action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
@@ -354,7 +355,8 @@ class profile:  # noqa: N801  torch's name
                 self._parts, self._is_saved = [], False
             _running.append(self)
             _C._observe_parts(True)
-            callback.observe(_compilations)
+            if len(_running) == 1:
+                _compilations = _events.subscribe(_note_compilation, ["compile_end"])
             if self._schedule is not None:
                 self._step = record_function(f"ProfilerStep#{self.step_num}")
                 self._step.__enter__()
@@ -369,7 +371,7 @@ class profile:  # noqa: N801  torch's name
         _running.remove(self)
         if not _running:
             _C._observe_parts(False)
-            callback.observe(None)
+            _compilations.remove()
         self._parts.sort(key=lambda part: part.end)
         return True
 
@@ -435,26 +437,14 @@ def _take_parts():
         each._parts.extend(taken)
 
 
-class _Compilations:
-    """Compilations that are under way, by thread."""
-
-    def __init__(self):
-        self._open = {}
-
-    def begins(self, thread, compile_id):
-        self._open.setdefault(thread, []).append((compile_id, time.perf_counter_ns()))
-
-    def ends(self, thread):
-        if not (begun := self._open.get(thread)):
-            return  # it began before the profile
-        (compile_id, start), end = begun.pop(), time.perf_counter_ns()
-        name = "_compile.compile_inner (dynamo_timed)"
-        part = Part(name, start, end, len(begun), thread, "compile", {"compile_id": compile_id})
-        for each in _running:
-            each._parts.append(part)
-
-
-_compilations = _Compilations()
+def _note_compilation(event):
+    """A compilation that has just ended, whatever came of it."""
+    end = time.perf_counter_ns()
+    start = end - int(event.seconds * 1e9)
+    name = "_compile.compile_inner (dynamo_timed)"
+    part = Part(name, start, end, 0, event.thread, "compile", {"compile_id": event.compile_id})
+    for each in _running:
+        each._parts.append(part)
 
 
 def _own_times(parts):
