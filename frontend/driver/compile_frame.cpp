@@ -244,7 +244,7 @@ struct Compilation {
     if (notes.takes_lost_objects() || tries_constants(t)) return true;
     const auto frames = b.happened_at ? *b.happened_at : places(t);
     b.looks_at_frame = b.looks_at_frame || looks_at_frames(reinterpret_cast<PyObject*>(request.code)) ||
-                       shares_locals(*decoded_body(request.code));
+                       stops_in_debugger(t) || shares_locals(*decoded_body(request.code));
     const BreakVerdict verdict =
         t.finishing || t.stack.frames.empty() || b.looks_at_frame ? BreakVerdict::SkipPlace : judge_break(t);
     const bool splits = verdict == BreakVerdict::Resume || verdict == BreakVerdict::SkipLoop;

@@ -226,7 +226,23 @@ PyObject* compiled_getattro(PyObject* o, PyObject* name) {
   return PyObject_GetAttr(cast(o)->original, name);
 }
 
-PyObject* compiled_reduce(PyObject* o, PyObject*) { return PyObject_GetAttrString(cast(o)->function, "__qualname__"); }
+PyObject* compiled_reduce(PyObject* o, PyObject*) {
+  return guarded([&] {
+    const PyRef module = checked(import_module("minidynamo._dynamo.pickling"));
+    return checked(PyObject_CallMethod(module.get(), "reduced", "O", o)).release();
+  });
+}
+
+// Here, since otherwise that of the original would be found.
+PyObject* compiled_setstate(PyObject* o, PyObject* state) {
+  PyObject* const dict = PyObject_GenericGetDict(o, nullptr);
+  const int failed = dict ? PyDict_Update(dict, state) : -1;
+  Py_XDECREF(dict);
+  return failed ? nullptr : Py_NewRef(Py_None);
+}
+
+// As a function is: the same one.
+PyObject* compiled_copy(PyObject* o, PyObject*) { return Py_NewRef(o); }
 
 PyMemberDef kMembers[] = {
     {"__wrapped__", T_OBJECT, offsetof(CompiledFunctionObject, original), READONLY, nullptr},
@@ -238,6 +254,9 @@ PyMemberDef kMembers[] = {
 PyGetSetDef kGetSet[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                          {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef kCompiledFunctionMethods[] = {{"__reduce__", compiled_reduce, METH_NOARGS, nullptr},
+                                          {"__setstate__", compiled_setstate, METH_O, nullptr},
+                                          {"__copy__", compiled_copy, METH_NOARGS, nullptr},
+                                          {"__deepcopy__", compiled_copy, METH_O, nullptr},
                                           {nullptr, nullptr, 0, nullptr}};
 PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(compiled_dealloc)},
                         {Py_tp_traverse, reinterpret_cast<void*>(compiled_traverse)},

@@ -54,6 +54,17 @@ PyObject* py_original(PyObject*, PyObject* o) {
   return Py_NewRef(compiled_function_original(o));
 }
 
+// _options_of(compiled function): what _compile() was given after the function
+PyObject* py_options_of(PyObject*, PyObject* o) {
+  if (!is_compiled_function(o)) return PyErr_Format(PyExc_TypeError, "a compiled function is expected");
+  const auto* self = reinterpret_cast<CompiledFunctionObject*>(o);
+  const CompileOptions& r = *self->options;
+  PyObject* const backend = self->backend ? self->backend : Py_None;
+  PyObject* const options = r.backend_options ? r.backend_options.get() : Py_None;
+  return Py_BuildValue("OsNiOi", backend, r.backend_name.c_str(), PyBool_FromLong(r.fullgraph), r.dynamic, options,
+                       static_cast<int>(r.mode));
+}
+
 // _wait_for_kernels(milliseconds): until all machine code that was asked for is there; False: it is not, after so long.
 PyObject* py_wait_for_kernels(PyObject*, PyObject* milliseconds) {
   const long most = PyLong_AsLong(milliseconds);
@@ -217,6 +228,7 @@ PyRef compiler_of_running_code() {
 
 PyMethodDef kDriverFunctions[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
                                   {"_original", py_original, METH_O, nullptr},
+                                  {"_options_of", py_options_of, METH_O, nullptr},
                                   {"_reset", py_reset, METH_NOARGS, nullptr},
                                   {"_wait_for_kernels", py_wait_for_kernels, METH_O, nullptr},
                                   {"_set_switches", py_set_switches, METH_VARARGS, nullptr},

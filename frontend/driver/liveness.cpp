@@ -18,7 +18,8 @@ namespace {
 
 bool looks_at_frame(const CodeBody& body) {
   for (auto& n : body.names)
-    for (const char* name : {"locals", "vars", "eval", "exec", "dir", "_getframe", "currentframe", "stack"})
+    for (const char* name :
+         {"locals", "vars", "eval", "exec", "dir", "_getframe", "currentframe", "stack", "breakpoint", "set_trace"})
       if (PyUnicode_CompareWithASCIIString(n.get(), name) == 0) return true;
   return false;
 }

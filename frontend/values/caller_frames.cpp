@@ -1,6 +1,8 @@
 // Exceptions handled around the traced frames, and which code asks for frame objects.
 #include "frontend/values/caller_frames.h"
 
+#include <algorithm>
+
 #include "frontend/bytecode/raw_opcodes.h"
 #include "frontend/guards/state.h"
 #include "frontend/trace/tracer.h"
@@ -53,6 +55,12 @@ bool nothing_handled_outside(Tracer& t) {
 
 bool looks_at_frames(PyObject* code) {
   return (uses_name(code, "_getframe") || uses_name(code, "currentframe")) && !wants_globals_only(code);
+}
+
+bool stops_in_debugger(const Tracer& t) {
+  return std::ranges::any_of(t.stack.frames, [](const auto& frame) {
+    return uses_name(frame->code.get(), "breakpoint") || uses_name(frame->code.get(), "set_trace");
+  });
 }
 
 bool is_comprehension(const CodeBody& body) {

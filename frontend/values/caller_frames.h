@@ -10,6 +10,8 @@ namespace md {
 bool nothing_handled_outside(Tracer& t);
 // Code that asks for the frames of its callers, and for more than their globals.
 bool looks_at_frames(PyObject* code);
+// A traced frame calls a debugger, as the names in its code tell: who debugs is to see whole frames.
+bool stops_in_debugger(const Tracer& t);
 // The code uses no attribute of frames but f_globals, which is the same in each part of a split frame.
 bool wants_globals_only(PyObject* code);
 // More than one look at the frame's own namespace, where what one of them stores is there for the next (until 3.12).

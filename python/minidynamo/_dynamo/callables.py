@@ -1,6 +1,7 @@
 """What compile() makes of a function, and of everything else that can be called."""
 
 import functools
+import importlib
 import sys
 import types
 from collections import namedtuple
@@ -15,6 +16,9 @@ class Options(namedtuple("Options", "backend backend_name fullgraph dynamic back
 
     def __deepcopy__(self, memo):
         return self  # a copy of something compiled has the same backend
+
+    def __reduce__(self):
+        return importlib.import_module(f"{__package__}.pickling").reduced_options(self)  # which stands on this module
 
     def of_module(self, call):
         """The function of a module's calls, `call`, compiled."""
