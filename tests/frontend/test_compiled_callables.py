@@ -192,9 +192,9 @@ def test_hooks_and_breaks_in_a_compiled_module_class():
     assert counter.frame_count >= 2
 
 
-def test_a_compiled_partial_is_not_pickled():
-    with pytest.raises((pickle.PicklingError, AttributeError)):
-        pickle.dumps(torch.compile(functools.partial(scaled)))
+def test_a_compiled_partial_is_pickled_as_a_partial_is():
+    f = pickle.loads(pickle.dumps(torch.compile(functools.partial(scaled))))
+    assert type(f) is torch._C.CompiledFunction and f.__wrapped__.func is scaled
 
 
 def test_compiled_methods_are_traced():

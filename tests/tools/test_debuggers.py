@@ -84,7 +84,7 @@ def after_a_break(mark):
     @mark
     def f(x):
         a = x + 1
-        unused = a * 3
+        unused = a * 3  # noqa: F841
         print("break", file=io.StringIO())
         b = a - 1
         breakpoint()
