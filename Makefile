@@ -13,7 +13,7 @@ PROGRAMS ?= 10000
 EVERY ?= 12
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-checks build demo test conformance packages fuzz breaks pythons smoke ulp bench sanitize sanitize-quick sanitize-threads refleak mutate lint clean
+.PHONY: help setup setup-checks build demo test conformance packages fuzz breaks pythons smoke ulp bench site sanitize sanitize-quick sanitize-threads refleak mutate lint clean
 
 help:
 	@echo "make demo      the main job, explained (installs what is needed first)"
@@ -25,6 +25,7 @@ help:
 	@echo "make breaks    the programs of all tests with breaks forced at every n-th place, n up to 12 (half an hour)"
 	@echo "make pythons   the suite on the other Pythons found (3.12, 3.13); make smoke: smoke tests there"
 	@echo "make bench     benchmarks, JSON to out/bench.json"
+	@echo "make site      the registry and the documentation as web pages, in out/site"
 	@echo "make ulp       every float32 input of each unary function against libm, float64 against mpmath (an hour)"
 	@echo "make sanitize  the examples under AddressSanitizer and UBSan"
 	@echo "make sanitize-quick  as above, the tables, the graph and the frontend only: no machine code (six minutes)"
@@ -76,6 +77,10 @@ ulp: build
 bench: build
 	@mkdir -p out
 	@$(PY) benchmarks/run --out out/bench.json
+
+site: build
+	@mkdir -p out
+	@$(PY) -m minidynamo site out/site
 
 sanitize: setup
 	@tools/sanitize

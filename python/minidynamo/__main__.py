@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from ._commands import explain, run
+from ._commands import explain, run, site
 from ._commands.printed import say
 
 
@@ -15,6 +15,7 @@ def _parser():
     commands = parser.add_subparsers(dest="command")
     run.add_to(commands)
     explain.add_to(commands)
+    site.add_to(commands)
     return parser
 
 
@@ -41,6 +42,8 @@ def main(argv=None):
     args = parser.parse_args(argv)
     if args.command == "run":
         run.start(args, arguments)
+    if args.command == "site":
+        return say(*site.answer(args))
     return say(*_answer(args, parser))
 
 

@@ -23,7 +23,7 @@ STATUSES = {
     "superseded": "not raised: what it is about is traced",
     "unreachable": "not raised: what it is about is not here",
 }
-_CODE = re.compile(r"(?<![A-Za-z0-9])GB(\d{1,4})(?!\d)", re.IGNORECASE)  # "GB0170", ".../gb/gb0170.html", "GB170x"
+CODE = re.compile(r"(?<![A-Za-z0-9])GB(\d{1,4})(?!\d)", re.IGNORECASE)  # "GB0170", ".../gb/gb0170.html", "GB170x"
 _LONGEST = 1 << 20  # characters that are read of a text
 
 
@@ -160,7 +160,7 @@ def codes_in(text):
     words = [w for w in re.split(r"[\s,]+", text) if w]
     if words and all(re.fullmatch(r"(GB)?\d+", w, re.IGNORECASE) for w in words):
         return words
-    return list(dict.fromkeys(f"GB{number:0>4}" for number in _CODE.findall(text)))
+    return list(dict.fromkeys(f"GB{number:0>4}" for number in CODE.findall(text)))
 
 
 def _titles(rows):

@@ -22,16 +22,19 @@ print(best)
 
 
 class Ran:
-    """What a program printed, its exit status, and the events of its process, as dictionaries."""
+    """What a program printed, its exit status, and the events of its process, as dictionaries.
 
-    def __init__(self, text, name):
+    `run`: who runs it, a new process or the one forked by `forked.Forks`.
+    """
+
+    def __init__(self, text, name, run=None):
         from .._events import folder
 
         with tempfile.TemporaryDirectory() as place:
             path = Path(place, f"{name}.py")
             path.write_text(text, encoding="utf-8")
             trace = os.path.join(place, "events")
-            done = _process([str(path)], MINIDYNAMO_TRACE=trace)
+            done = (run or process)([str(path)], MINIDYNAMO_TRACE=trace)
             self.output, self.errors, self.status = (
                 done.stdout,
                 done.stderr.replace(place + os.sep, ""),
@@ -51,7 +54,8 @@ class Ran:
         return [text.replace(self._place, "") for text in texts]
 
 
-def _process(arguments, **environment):
+def process(arguments, **environment):
+    """Runs `python ARGUMENTS` with this package, and keeps what it writes."""
     package = str(Path(__file__).resolve().parents[2])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     given = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment}
@@ -63,7 +67,7 @@ def _process(arguments, **environment):
         return subprocess.CompletedProcess(arguments, 124, "", f"it ran for more than {_SECONDS} seconds")
 
 
-def best_time(text, seconds=0.2):
+def best_time(text, seconds=0.2, run=None):
     """The shortest of many calls of program(), compilations included, in seconds; None if it raises.
 
     The calls come one after the other in one process, so that the shortest ones compile nothing unless each does.
@@ -71,7 +75,9 @@ def best_time(text, seconds=0.2):
     with tempfile.TemporaryDirectory() as place:
         path = Path(place, "program.py")
         path.write_text(text, encoding="utf-8")
-        done = _process(["-c", _TIMED.format(path=str(path), seconds=seconds)])
+        timed = Path(place, "timed.py")
+        timed.write_text(_TIMED.format(path=str(path), seconds=seconds), encoding="utf-8")
+        done = (run or process)([str(timed)])
     try:
         return float(done.stdout.strip().splitlines()[-1]) if done.returncode == 0 else None
     except (ValueError, IndexError):

@@ -6,10 +6,13 @@ The texts come from the compiled table (made from registry/graph_breaks.toml), s
 import dataclasses
 import functools
 import re
+import sys
 
 from .._C import _registry
 
-__all__ = ["GraphBreak", "all_breaks", "lookup"]
+__all__ = ["GraphBreak", "all_breaks", "as_reference_json", "lookup", "runs_here"]
+
+SINCE = "0.1.0"  # the version that first had the codes: all so far
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,8 +33,8 @@ class GraphBreak:
     words: str  # what people look for who mean it, besides what the texts say
 
 
-def _readable(template, args):
-    text = re.sub(r"(?<!\{)\{(\d+)\}(?!\})", lambda m: f"<{args[int(m.group(1))]}>", template)
+def _readable(template, args, shown="<{}>"):
+    text = re.sub(r"(?<!\{)\{(\d+)\}(?!\})", lambda m: shown.format(args[int(m.group(1))]), template)
     return text.replace("{{", "{").replace("}}", "}")
 
 
@@ -67,3 +70,23 @@ def lookup(code):
     if not found:
         raise KeyError(code)
     return found
+
+
+def as_reference_json():
+    """The registry in the schema of the reference's graph_break_registry.json: a list of texts for each code."""
+    found = {}
+    for row in _registry.rows():
+        context, explanation, *hints = (
+            _readable(text, row["args"], "{{{}}}") for text in (row["context"], row["explanation"], *row["hints"])
+        )
+        text = {"Gb_type": row["type"], "Context": context, "Explanation": explanation, "Hints": hints}
+        found.setdefault(row["code"], []).append(text)
+    return found
+
+
+def runs_here(found):
+    """Whether a code can be raised on this CPython."""
+    limit = re.fullmatch(r"(<=|>=)3\.(\d+)", found.python)
+    if not limit:
+        return True
+    return sys.version_info[1] <= int(limit[2]) if limit[1] == "<=" else sys.version_info[1] >= int(limit[2])

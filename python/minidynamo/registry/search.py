@@ -86,13 +86,33 @@ def _meant(stem):
     from rapidfuzz import fuzz, process
     from rapidfuzz.distance import DamerauLevenshtein
 
-    known = list(_index()[1])
+    known = sorted(_index()[1])
     if len(stem) <= 5:  # two letters that changed places are one mistake
         near = process.extract(stem, known, scorer=DamerauLevenshtein.distance, score_cutoff=1)
         near.sort(key=lambda found: (found[0][0] != stem[0], found[1]))  # first letters are seldom mistyped
         return (near[0][0], 0.9) if near else None
     near = process.extractOne(stem, known, scorer=fuzz.ratio, score_cutoff=_ALIKE)
     return (near[0], near[1] / 100) if near else None
+
+
+def index_data():
+    """What `search` ranks by, as JSON holds it, for the copy of it that runs in a browser (_site/static/site.js).
+
+    `stems`: every known stem; `rows`: for each row of the registry its code and the places of its stems by field.
+    """
+    rows, frequency = _index()
+    stems = sorted(frequency)
+    place = {stem: at for at, stem in enumerate(stems)}
+    return {
+        "stems": stems,
+        "rows": [[b.code, *(sorted(place[stem] for stem in field) for field in fields)] for b, fields in rows],
+        "weights": _WEIGHTS,
+        "statement": _STATEMENT,
+        "alike": _ALIKE,
+        "longest": _LONGEST,
+        "noise": sorted(_NOISE),
+        "keywords": sorted(set(_KEYWORDS.values())),
+    }
 
 
 def search(text, limit=10):

@@ -1,0 +1,1 @@
+"""The web pages of the registry and the documentation, as `python -m minidynamo site` builds them."""
