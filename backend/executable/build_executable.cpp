@@ -211,6 +211,21 @@ Executable build_executable(const Graph& functional, const Target& target, const
   return ExecutableBuilder(functional, target, checkpoint).run();
 }
 
+std::string print_fusion(const Graph& functional) {
+  std::string text;
+  for (const FusionGroup& group : fuse(functional)) {
+    if (group.kind == FusionGroup::Kind::View) continue;
+    const Node& first = *group.members[0].node;
+    if (group.kind == FusionGroup::Kind::Loops)
+      text += nest_name(group) + ":";
+    else
+      text += (first.kind == NodeKind::Op ? "aten::" + op(first.op).public_name : first.target) + ":";
+    for (const FusionGroup::Member& m : group.members) text += " " + m.node->name;
+    text += "\n";
+  }
+  return text;
+}
+
 std::string print_executable(const Graph& functional, const Target& target) {
   std::string text;
   for (const FusionGroup& group : fuse(functional)) {

@@ -85,5 +85,7 @@ struct Executable {
 Executable build_executable(const Graph& functional, const Target& target, const Checkpoint& checkpoint = {});
 // The executable's loop nests as LLVM IR and its other launches by name.
 std::string print_executable(const Graph& functional, const Target& target);
+// "fused_mul_add: mul add": each launch by name, with its nodes.
+std::string print_fusion(const Graph& functional);
 
 }  // namespace md

@@ -132,6 +132,9 @@ class LlvmBackend final : public Backend {
   std::string code(const Graph& functional) const override {
     return finds_sizes(functional) ? print_ir(functional) : print_executable(functional, host_target());
   }
+  std::string fusion(const Graph& functional) const override {
+    return finds_sizes(functional) ? "" : print_fusion(functional);
+  }
   bool wait(std::chrono::milliseconds most) override { return wait_for_background(most); }
 };
 

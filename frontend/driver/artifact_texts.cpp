@@ -203,6 +203,11 @@ void log_functional_graph(const Graph& g, const char* direction) {
                                 print_code(g, {.strides = true, .device = true})));
 }
 
+void log_fusion(const Graph& functional, const Backend& backend, const char* direction) {
+  artifact("fusion", fmt::format("KERNELS\n ===== {} graph of {} =====\n{}", direction, functional.name,
+                                 backend.fusion(functional)));
+}
+
 void log_gradient_hint(const Graph& g, const char* why) {
   artifact("perf_hints", fmt::format("backward() through {} runs it again op by op: {}", g.name, why));
 }

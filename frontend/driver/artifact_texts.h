@@ -1,9 +1,10 @@
-// Artifacts that show a finished compilation: graph_code, graph, graph_sizes, aot_graphs, bytecode, perf_hints.
+// Artifacts that show a finished compilation: graph_code, graph, graph_sizes, aot_graphs, fusion, bytecode, perf_hints.
 #pragma once
 
 #include "frontend/driver/compile_frame.h"
 #include "frontend/report/events.h"
 #include "frontend/trace/tracer.h"
+#include "ir/compile/backend.h"
 
 namespace md {
 
@@ -14,6 +15,7 @@ std::vector<std::string> plan_lines(const EntryPlan& plan, const std::string& gr
 
 void log_traced_graph(const Graph& g, const LogSwitches& logs);
 void log_functional_graph(const Graph& g, const char* direction = "Forward");
+void log_fusion(const Graph& functional, const Backend& backend, const char* direction = "Forward");
 void log_gradient_hint(const Graph& g, const char* why);  // its gradients are not compiled
 // The code object as it is, and what runs in its place: the plan, and at a break the code around it.
 void log_bytecode(const FrameRequest& request, const EntryPlan& plan, const std::string& graph_name);

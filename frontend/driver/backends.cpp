@@ -110,6 +110,8 @@ GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<
   }
   if (logs.aot_graphs) log_functional_graph(*functional);
   if (logs.aot_graphs && program) log_functional_graph(*program->backward_graph(), "Backward");
+  if (logs.fusion) log_fusion(*functional, *backend);
+  if (logs.fusion && program) log_fusion(*program->backward_graph(), *backend, "Backward");
   if (logs.perf_hints) log_perf_hints(*graph, t, "");
   if (logs.output_code)
     report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + backend->code(*functional))});

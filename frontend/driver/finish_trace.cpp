@@ -295,7 +295,7 @@ struct Finisher {
     plan.sources = sources;
     compiled->plan.seed = t.seed;
     mark_single_output();
-    report("on_entry", {PyRef::borrow(reinterpret_cast<PyObject*>(request.code))});
+    report("on_entry", {PyRef::borrow(reinterpret_cast<PyObject*>(request.code)), py_str(request.printed_name)});
     return install();
   }
 };

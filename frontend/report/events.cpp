@@ -42,6 +42,7 @@ LogSwitches log_switches() {
   out.output_code = on("output_code");
   out.graph_sizes = on("graph_sizes"), out.recompiles_verbose = on("recompiles_verbose");
   out.aot_graphs = on("aot_graphs"), out.perf_hints = on("perf_hints"), out.dynamic = on("dynamic_info");
+  out.fusion = on("fusion");
   return out;
 }
 

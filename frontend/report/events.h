@@ -18,6 +18,7 @@ struct LogSwitches {
   bool info = false, debug = false, trace_source = false, trace_bytecode = false, trace_call = false,
        output_code = false;
   bool graph_sizes = false, recompiles_verbose = false, aot_graphs = false, perf_hints = false, dynamic = false;
+  bool fusion = false;
 };
 LogSwitches log_switches();
 

@@ -40,6 +40,8 @@ class Backend {
                                           CompileMode mode = CompileMode::Wait) = 0;
   // What compile() makes of the graph, as text: the output_code artifact.
   virtual std::string code(const Graph& functional) const = 0;
+  // Which of its nodes become one kernel, a line for each kernel: the fusion artifact. Empty where none are fused.
+  virtual std::string fusion(const Graph& /*functional*/) const { return ""; }
   // Waits for the machine code that was asked for in the background; false: for so long it did not come.
   virtual bool wait(std::chrono::milliseconds /*most*/) { return true; }
 };

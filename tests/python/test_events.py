@@ -41,13 +41,16 @@ def seen(run, **options):
 
 def test_a_break_its_place_and_what_was_compiled():
     events = seen(lambda: torch.compile(broken, backend="eager")(torch.ones(2)))
-    assert [event.kind for event in events] == ["break", "graph", "compile", "graph", "compile"]
+    assert [event.kind for event in events] == ["break", "graph", "compile", "graph", "resume", "compile"]
     met, first = events[0], broken.__code__.co_firstlineno
     assert (met.code, met.outcome, met.compile_id) == ("GB0059", "resumed", events[2].compile_id)
     (frame,) = met.stack
     assert (frame["file"], frame["line"], frame["function"]) == (__file__, first + 2, "broken")
     assert (frame["end_line"], frame["column"], frame["end_column"]) == (first + 2, 4, 17)
     assert met.hints and met.explanation.startswith("`print`")
+    rest = events[4]
+    assert (rest.function, rest.line, rest.at) == (f"torch_dynamo_resume_in_broken_at_{first + 2}", first, first + 2)
+    assert rest.arguments == ["___stack0", "y"]
     graphs = [(event.backend, event.calls) for event in events if event.kind == "graph"]
     assert graphs == [("eager", 1), ("eager", 1)]
     names = [event.function for event in events if event.kind == "compile"]
@@ -112,6 +115,15 @@ def test_counters_metrics_and_logs_say_what_the_events_say():
     assert sum(text.startswith("Graph break") for text in logged) == len(by_kind["break"])
     assert sum(text.startswith("Recompiled function") for text in logged) == len(by_kind["recompile"])
     assert sum(text.startswith("Recompiling function") for text in logged) == len(by_kind["no_match"])
+
+
+def test_kernels_of_a_graph():
+    def f(x, w):
+        return ((x @ w).relu() + 1).sum()
+
+    events = seen(lambda: torch.compile(f)(torch.ones(2, 3), torch.ones(3, 2)), artifacts=["fusion"])
+    (text,) = [event.text for event in events if event.kind == "artifact"]
+    assert [line.partition(": ")[0] for line in text.splitlines()[2:]] == ["aten::mm", "fused_relu_add_sum"]
 
 
 def test_outcomes_of_breaks():
@@ -230,7 +242,7 @@ def test_a_folder_with_a_file_for_each_process(tmp_path, how):
         for event in events:
             VALIDATOR.validate(event)
         found = [event["kind"] for event in events if not event["kind"].startswith("compile_")]
-        work = ["break", "artifact", "graph", "compile", "artifact", "graph", "compile"]
+        work = ["break", "artifact", "graph", "compile", "artifact", "graph", "resume", "compile"]
         complete = how == "plain" or (how == "fork" and found[-1] == "end")
         assert found == ["run", *work, *(["end"] if complete else [])]
         if complete:

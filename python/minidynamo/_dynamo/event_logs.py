@@ -6,7 +6,7 @@ import re
 from .. import _events, _logging
 from . import config, message
 
-_RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$", re.DOTALL)
+RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_(\d+)$", re.DOTALL)
 _log = logging.getLogger("minidynamo._dynamo")
 _seen_breaks = set()  # (file, line) of breaks whose stack was logged
 _limits_reported = set()
@@ -28,7 +28,7 @@ def fold(frames):
     """Shows a resume function as the function it resumes, once, at its last line."""
     folded = []
     for file, line, name, *columns in frames:
-        resumed = _RESUME.match(name)
+        resumed = RESUME.match(name)
         if resumed:
             name = resumed.group(1)
             if folded and folded[-1][0] == file and folded[-1][2] == name:

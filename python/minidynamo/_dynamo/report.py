@@ -19,6 +19,7 @@ from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
 from .artifact_report import log_graph_table as log_graph_table
 from .event_counts import count as count
+from .event_logs import RESUME
 from .event_logs import fold as fold
 from .event_logs import log_skipping as log_skipping
 from .exc import (
@@ -339,9 +340,15 @@ def raised(*parts):
     return unsupported(*parts)
 
 
-def on_entry(code):
-    """An entry was compiled for this code object."""
+def on_entry(code, name):
+    """An entry was compiled for this code object; `name`: as texts call it."""
     recording.on_entry(code)
+    if _events.is_wanted() and (resumed := RESUME.match(name)):
+        given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        _events.emit(
+            "resume", function=name, file=code.co_filename, line=code.co_firstlineno,
+            at=int(resumed.group(2)), arguments=list(given),
+        )  # fmt: skip
 
 
 def on_compile(backend, calls):

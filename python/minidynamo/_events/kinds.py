@@ -73,6 +73,14 @@ KINDS = {
             ),
         },
     ),
+    "resume": (
+        "What follows a break got code of its own; comes before its `compile`.",
+        {
+            **_FUNCTION,
+            "at": (COUNT, "the line at which it goes on"),
+            "arguments": (TEXTS, "the variables it is handed; `___stack0`, ... are values the line had computed"),
+        },
+    ),
     "recompile": (
         "Code that was there did not fit a call, and more was compiled; follows its `compile`.",
         {
@@ -141,7 +149,10 @@ KINDS = {
     ),
     "artifact": (
         "A text that was asked for: what the log of that name shows.",
-        {"name": (TEXT, "graph_code, guards, bytecode, output_code, ..."), "text": (TEXT, "the text")},
+        {
+            "name": (TEXT, "graph_code, aot_graphs, fusion, guards, bytecode, output_code, ..."),
+            "text": (TEXT, "the text"),
+        },
     ),
     "end": (
         "The process ends in an orderly way: the last line of its file.",

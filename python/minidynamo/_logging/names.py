@@ -87,6 +87,7 @@ BITS = {
     "aot_graphs": 1 << 14,
     "perf_hints": 1 << 15,
     "dynamic_info": 1 << 16,
+    "fusion": 1 << 17,
 }
 
 LEVELS = {"+": logging.DEBUG, "-": logging.ERROR, "": logging.INFO}
