@@ -6,7 +6,7 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # `folder/file.ext` or `folder/`; patterns with <x> or * stand for a family.
 NAMED = re.compile(r"`((?:\.ci|registry|ir|backend|frontend|python|tests|examples|benchmarks|docs|tools)/[\w./-]*)`")
 
