@@ -96,7 +96,7 @@ def plain(text):
     """Lines without spaces at their ends, what varies replaced by words."""
     for pattern, word in VARYING:
         text = pattern.sub(word, text)
-    return [line.rstrip() for line in text.strip("\n").split("\n")]
+    return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n").split("\n")
 
 
 def agrees(expected, printed):
