@@ -4,6 +4,7 @@
 #include <span>
 
 #include "backend/executable/executable.h"
+#include "ir/run/observed_parts.h"
 
 namespace md {
 
@@ -55,6 +56,7 @@ class Specialization {
     const Callee* callee = nullptr;
     RegionKind region_kind{};
     std::vector<std::shared_ptr<const Specialization>> regions;
+    SiteSlot site;
   };
   struct SizedOutput {
     SizedTensor tensor;
@@ -76,6 +78,7 @@ class Specialization {
   void check_inputs(std::span<TensorImpl* const> inputs) const;
   void allocate(Frame& f) const;
   void execute_all(Frame& f) const;
+  const PartSite* site_of(const SizedLaunch& s) const;
   void execute(const SizedLaunch& s, Frame& f) const;
   std::int64_t execute_parts(const SizedLaunch& s, const SmallVector<void*, 24>& buffers) const;
   void execute_call(const SizedLaunch& s, Frame& f) const;

@@ -6,6 +6,7 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/interpreter_lock.h"
+#include "frontend/driver/measured.h"
 #include "frontend/driver/run_frame.h"
 #include "frontend/entries/frame_counts.h"
 #include "frontend/entries/frame_notes.h"
@@ -96,6 +97,12 @@ CompileOptions* forced_options(const CompileOptions& r) {
   checked(PyObject_CallMethod(module.get(), "refuse_to_compile", nullptr));
 }
 
+EntryRef look_up(PyCodeObject* code, CodeState& state, const CompileOptions* options, const FrameArgs& args,
+                 LoadedValues& found) {
+  const Observed observed([&] { return guards_site(code); });
+  return find_entry(state, options, args, found);
+}
+
 // `Single`: an entry that only returns one output is run the short way. It holds neither code nor arguments: while its
 // kernel runs, another thread may replace the function's code or defaults. Where it has done nothing, the call begins
 // again from the function as it is then.
@@ -129,10 +136,10 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   const bool runs_plain = notes && notes->runs_plain(*options);
   if (!runs_plain || notes->runs_plain_below(*options)) {
     LoadedValues found;
-    EntryRef entry = state ? find_entry(*state, options, bound.frame(), found) : EntryRef();
+    EntryRef entry = state ? look_up(code, *state, options, bound.frame(), found) : EntryRef();
     if (Single && entry && !runs_plain && is_single(*entry) && !counting_frames()) [[likely]] {
       bool repeat = false;
-      PyObject* out = run_single(*entry, found, bound.frame(), repeat);
+      PyObject* out = run_single(*entry, code, found, bound.frame(), repeat);
       if (!repeat) [[likely]]
         return out;
       return compiled_call<false>(o, args, nargsf, kwnames);
@@ -142,6 +149,7 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
     FrameRequest request{code, bound.frame(), options, std::string()};
     PyRef result;
     if (!entry && notes && notes->runs_plain_below(*options)) {
+      const Observed observed([&] { return plain_site(code); });
       Disarmed below;
       return call_plain(self, args, nargsf, kwnames, nullptr);
     }

@@ -250,11 +250,21 @@ struct Finisher {
              {py_str(at->second.reason), frames_list(at->second.frames), PyRef::borrow(Py_True)});
   }
 
-  static std::string place_of(const SpeculationLog::Entry& stop) {
-    const std::string code = stop.code < 0 ? "graph break" : fmt::format("GB{:04}", stop.code);
-    if (stop.frames.empty()) return code;
+  // The innermost frame of the program; columns are known where that is the frame itself.
+  PartName about_break(const SpeculationLog::Entry& stop) const {
+    PartName about{.kind = PartKind::Break, .name = "graph break", .function = "", .file = ""};
+    about.compile_id = fmt::format("{}/{}", notes.frame_id, notes.entries_made);
+    if (stop.code >= 0) about.name = fmt::format("GB{:04}", stop.code);
+    if (stop.frames.empty()) return about;
     const UserFrame& at = stop.frames.back();
-    return fmt::format("{} at {}:{}", code, at.file, at.line);
+    about.function = at.function, about.file = at.file, about.line = at.line;
+    about.name += fmt::format(" at {}:{}", at.file, at.line);
+    const CodeBody& body = *t.stack.frames.front()->body;
+    const auto index = static_cast<std::size_t>(end.break_instruction);
+    if (stop.frames.size() > 1 || end.break_instruction < 0 || index >= body.instructions.size()) return about;
+    if (const Position& p = body.instructions[index].pos; p.line == at.line)
+      about.column = p.column, about.end_line = p.end_line, about.end_column = p.end_column;
+    return about;
   }
 
   EntryRef run() {
@@ -272,7 +282,7 @@ struct Finisher {
       later_numbers = plan_break(b, at);
     else
       plan.result = b.rebuild(end.returned);
-    if (broke && stop != log.breaks.end()) plan.broken->place = place_of(stop->second);
+    if (broke && stop != log.breaks.end()) plan.broken->about = about_break(stop->second);
     b.replay(t.effects);
     expect_kept(t, notes, [&](const ValueRef& v) { return b.has(v); });
     if (t.grad_enabled != t.initial_grad_enabled) {

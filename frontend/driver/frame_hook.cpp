@@ -10,6 +10,7 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/made_once.h"
+#include "frontend/driver/measured.h"
 #include "frontend/driver/run_frame.h"
 #include "frontend/entries/frame_counts.h"
 #include "frontend/entries/frame_notes.h"
@@ -292,7 +293,10 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   if ((!is_armed_here() && !join_everything()) || !is_function_entry(frame, throwflag))
     return pass_through(thread, frame, throwflag);
   if (PyObject * result; replays() && is_replayed(frame, result)) return finish_frame(thread, frame, result);
-  if (is_failed_frame(reinterpret_cast<PyObject*>(frame_function(frame)))) return run_plain(thread, frame, throwflag);
+  if (is_failed_frame(reinterpret_cast<PyObject*>(frame_function(frame)))) {
+    const Observed observed([&] { return plain_site(frame_code(frame)); });
+    return run_plain(thread, frame, throwflag);
+  }
   if (!compiles_in_replay()) return pass_through(thread, frame, throwflag);
   CompileOptions* options = current_options();
   PyCodeObject* code = frame_code(frame);
@@ -300,11 +304,13 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   if (!options || observed || (notes && notes->own_code) || (in_transform() && (is_in_transform() || op_recorder())))
     return pass_through(thread, frame, throwflag);
   if (notes && notes->runs_plain(*options)) {
+    const Observed observed([&] { return plain_site(code); });
     count_skipped(code);
     if (options == run_switches().everything) return run_plain(thread, frame, throwflag);  // every frame is counted
     return run_skipped(thread, frame, throwflag, *notes, options);
   }
   if (notes && notes->runs_plain_below(*options)) {
+    const Observed observed([&] { return plain_site(code); });
     count_skipped(code);
     Disarmed below;
     return run_default(thread, frame, throwflag);
@@ -326,6 +332,7 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
       break;
   }
   const Replaying repeated;
+  const Observed measured([&] { return plain_site(code); });
   return run_plain(thread, frame, throwflag);
 }
 

@@ -10,6 +10,7 @@
 #include "frontend/driver/call_blocks.h"
 #include "frontend/driver/compiled_function.h"
 #include "frontend/driver/frame_hook.h"
+#include "frontend/driver/measured.h"
 #include "frontend/driver/run_frame.h"
 #include "frontend/entries/code_cache.h"
 #include "frontend/entries/frame_counts.h"
@@ -249,7 +250,7 @@ PyMethodDef kDriverFunctions[] = {{"_compile", py_compile, METH_VARARGS, nullptr
 
 int init_frontend(PyObject* module) {
   if (PyModule_AddFunctions(module, kDriverFunctions) < 0) return -1;
-  if (init_compiled_function(module) < 0) return -1;
+  if (init_compiled_function(module) < 0 || init_measured(module) < 0) return -1;
   init_marks(module);
   init_rules();
   set_compiler_of_code(compiler_of_running_code);

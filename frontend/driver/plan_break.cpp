@@ -101,6 +101,7 @@ class BreakPlanner {
     held.fill(point.resume, code.resume, &code.resume_stack_is_null, point.conditional);
     held.fill(point.resume_taken, code.resume_taken, &code.taken_stack_is_null, point.conditional);
     point.breaking.code = code_of(code.break_part, "", true);
+    if (auto* own = reinterpret_cast<PyCodeObject*>(point.breaking.code.get())) frame_notes(own).is_breaking = true;
     point.resume.code = code_of(code.resume, resumed, false);
     point.resume_taken.code = code_of(code.resume_taken, resumed, false);
     return numbers;

@@ -11,6 +11,7 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/interpreter_lock.h"
 #include "frontend/cpython/traceback_frames.h"
+#include "frontend/driver/measured.h"
 #include "frontend/driver/recompile.h"
 #include "frontend/entries/frame_counts.h"
 #include "frontend/entries/frame_notes.h"
@@ -19,7 +20,6 @@
 #include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
-#include "ir/run/observed_parts.h"
 
 namespace md {
 
@@ -174,6 +174,7 @@ EntryRef compile_missing(const FrameRequest& asked) {
 
 [[gnu::noinline]] EntryRef compile_or_none(const FrameRequest& r) {
   EntryRef made;
+  const Observed observed([] { return compile_site(); });
   return survived(r, [&] { made = compile_missing(r); }) ? made : EntryRef();
 }
 
@@ -212,14 +213,11 @@ bool is_programs_own() {
   return own;
 }
 
-// As torch's profiles call it.
-std::string region_name(const Entry& e) { return fmt::format("Torch-Compiled Region: {}/{}", e.frame_id, e.entry_id); }
-
 const EntryPlan& plan_of(const Entry& e) { return static_cast<const CompiledPlan*>(e.compiled.get())->plan; }
 
 // False: nothing has been done, and the frame is to run as plain Python, which raises what failed at the user's line.
 bool run_entry(const Entry& entry, const FrameRequest& r, PyObject* const* found, PlanRun& run) {
-  const Observed observed(PartKind::Region, [&] { return region_name(entry); });
+  const Observed observed([&] { return region_site(entry, r.code); });
   try {
     run_plan(plan_of(entry), r.args, found, run);
     return true;
@@ -305,7 +303,7 @@ const BreakPoint::Part* step_over(const BreakPoint& point, PyObject* globals, st
                                   std::vector<PyRef>& args) {
   PyRef out;
   {
-    const Observed observed(PartKind::Break, [&] { return point.place; });
+    const Observed observed([&] { return break_site(point); });
     std::vector<PyRef> given = pick(point.breaking, held, nullptr);
     drop_all_but(point, held);
     PyRef function = checked(PyFunction_New(point.breaking.code.get(), globals));
@@ -355,6 +353,11 @@ Variables lasting_arguments(const BreakPoint& point, const FrameRequest& r) {
   show_whole_frame({part.get(), first.code, first.args.globals, std::move(others)});
 }
 
+EntryRef look_up(const FrameRequest& r, LoadedValues& found) {
+  const Observed observed([&] { return guards_site(r.code); });
+  return find_entry(r.code, r.options, r.args, found);
+}
+
 // After a break: execute the instruction, look the resume code up as any frame, go on until a value comes back.
 RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first, Variables lasting, PyRef& result) {
   for (;;) {
@@ -376,7 +379,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
     const bool watched =
         (is_observed(PyThreadState_Get(), code) && !compiles_while_traced()) || overrides_are_changed();
     LoadedValues found;
-    EntryRef following = watched ? EntryRef() : find_entry(code, request.options, request.args, found);
+    EntryRef following = watched ? EntryRef() : look_up(request, found);
     const bool hit = static_cast<bool>(following);
     if (!hit && !watched) following = compiled_now(request);
     run = PlanRun();
@@ -421,6 +424,7 @@ RunOutcome run_with(EntryRef entry, PyObject* const* found, const FrameRequest& 
   if (!run.returned) {
     Variables lasting = lasting_arguments(*plan_of(*entry).broken, request);
     give_up_slots(request);
+    const Observed observed([&] { return rest_site(*entry, *plan_of(*entry).broken, request.code); });
     return run_from_break(std::move(entry), std::move(run), request, std::move(lasting), result);
   }
   result = std::move(run.returned);
@@ -455,10 +459,11 @@ RunOutcome run_found(EntryRef entry, const LoadedValues& found, const FrameReque
 
 bool is_single(const Entry& entry) { return plan_of(entry).single_output; }
 
-PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameArgs& args, bool& repeat) {
+PyObject* run_single(const Entry& entry, PyCodeObject* code, const LoadedValues& found, const FrameArgs& args,
+                     bool& repeat) {
   bool committed = false;
   try {
-    const Observed observed(PartKind::Region, [&] { return region_name(entry); });
+    const Observed observed([&] { return region_site(entry, code); });
     return run_single_output(plan_of(entry), args, found.data(), committed).release();
   } catch (...) {
     if (!committed && (!PyErr_Occurred() || is_programs_own())) {
@@ -482,7 +487,7 @@ RunOutcome run_missed(const FrameRequest& request, PyRef& result) {
 RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
   return driven(request.options, [&] {
     LoadedValues found;
-    EntryRef entry = find_entry(request.code, request.options, request.args, found);
+    EntryRef entry = look_up(request, found);
     return entry ? run_with(std::move(entry), found.data(), request, result) : run_new(request, result);
   });
 }

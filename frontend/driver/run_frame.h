@@ -18,7 +18,8 @@ RunOutcome run_found(EntryRef entry, const LoadedValues& found, const FrameReque
 // before the result is there and nothing has to be ready for a break. Null: a Python exception is set; or nothing has
 // been done and `repeat` is true, where a new look-up and run_found() find out what is to become of it.
 bool is_single(const Entry& entry);
-PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameArgs& args, bool& repeat);
+PyObject* run_single(const Entry& entry, PyCodeObject* code, const LoadedValues& found, const FrameArgs& args,
+                     bool& repeat);
 RunOutcome run_missed(const FrameRequest& request, PyRef& result);
 
 // A frame that was just entered owns its arguments: what the driver held of them for the call is given up.

@@ -8,6 +8,7 @@
 
 #include "frontend/cpython/py_ref.h"
 #include "ir/core/small_vector.h"
+#include "ir/run/observed_parts.h"
 
 namespace md {
 
@@ -30,6 +31,7 @@ struct Entry {
   bool last = false;               // tried after all others: it fits calls that they are for
   bool compile_time_code = false;  // of the program, has run in the trace
   bool removed = false;            // no longer in the cache; an in-flight call may still hold it
+  SiteSlot site;
 
  private:
   friend class EntryRef;

@@ -10,6 +10,7 @@ std::shared_ptr<CodeNotes> FrameNotes::kept() const {
   fresh->is_split = true;
   fresh->skip = split_runs_plain;
   fresh->split_runs_plain = split_runs_plain;
+  fresh->is_breaking = is_breaking;
   fresh->printed_name = printed_name;
   fresh->counts = counts;
   return fresh;

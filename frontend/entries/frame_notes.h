@@ -43,6 +43,7 @@ struct FrameNotes final : CodeNotes {
   bool compiling = false;                // by some thread, right now
   bool is_split = false;                 // a break or resume code of ours
   bool split_runs_plain = false;         // one that is never compiled
+  bool is_breaking = false;              // and executes a breaking instruction
   bool own_code = false;                 // of this package, which `run --everything` leaves alone
   FrameCounts* counts = nullptr;         // its row, if frames are counted
   std::string plain_reason;              // and why frames run as plain Python
@@ -56,6 +57,7 @@ struct FrameNotes final : CodeNotes {
   LostObjects lost_objects = LostObjects::None;          // Found: by the trace that has just ended
   int generalised = 0;                                   // how many times more entries were allowed for that
   std::string printed_name;                              // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
+  SiteSlot plain_site, guards_site;                      // of frames that run as plain Python, of looking for an entry
 
   std::shared_ptr<CodeNotes> kept() const override;
   void forget(const CompileOptions* options) override;

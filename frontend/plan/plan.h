@@ -13,6 +13,7 @@
 #include "frontend/plan/opaque_calls.h"
 #include "frontend/trace/value.h"
 #include "ir/compile/backend.h"
+#include "ir/run/observed_parts.h"
 
 namespace md {
 
@@ -81,7 +82,8 @@ struct BreakPoint {
   Part resume, resume_taken;  // taken: of a conditional jump
   bool conditional = false;   // item 0 of the result says whether the jump was taken
   std::vector<Reg> held;
-  std::string place;         // for profiles: "GB0059 at file.py:12"
+  PartName about;            // where it stands; its name: "GB0059 at file.py:12"
+  SiteSlot site, rest;       // of the instruction, and of what follows it
   std::vector<int> lasting;  // slots of arguments that no instruction of the code replaces: tracebacks show them
 };
 

@@ -231,7 +231,7 @@ constexpr NativeRow kElementQuestions[] = {
 
 PyRef observe_parts_function(const PassedArgs& call) {
   const auto [on] = arguments("_observe_parts", {"on"}, call);
-  observe_parts(checked(PyObject_IsTrue(on)));
+  observe_parts(kForProfile, checked(PyObject_IsTrue(on)));
   return none_ref();
 }
 PyRef take_observed_parts_function(const PassedArgs& call) {
@@ -239,7 +239,9 @@ PyRef take_observed_parts_function(const PassedArgs& call) {
   PyRef list = checked(PyList_New(0));
   constexpr const char* kKinds[] = {"op", "region", "kernel", "break", "machine_code"};
   for (const ObservedPart& o : take_observed_parts()) {
-    PyRef row = checked(Py_BuildValue("(ssLLK)", kKinds[static_cast<int>(o.kind)], o.name.c_str(),
+    const PartName& about = o.site->about;
+    const std::string& name = about.kind == PartKind::Region ? about.compile_id : about.name;
+    PyRef row = checked(Py_BuildValue("(ssLLK)", kKinds[static_cast<int>(about.kind)], name.c_str(),
                                       static_cast<long long>(o.start), static_cast<long long>(o.end),
                                       static_cast<unsigned long long>(o.thread)));
     checked(PyList_Append(list.get(), row.get()));

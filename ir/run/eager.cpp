@@ -23,7 +23,7 @@
 #include "ir/run/handled_calls.h"
 #include "ir/run/lazy_calls.h"
 #include "ir/run/long_work.h"
-#include "ir/run/observed_parts.h"
+#include "ir/run/observed_ops.h"
 #include "ir/run/op_recorder.h"
 #include "ir/run/sweep.h"
 #include "ir/tensor/batched.h"
@@ -376,7 +376,7 @@ static Arg call_slowly(const Op& op, std::span<const Arg> bound) {
 }
 
 Arg call_op(const Op& op, std::span<const Arg> bound) {
-  const Observed observed(PartKind::Op, [&] { return op.public_name; });
+  const Observed observed([&] { return op_site(op); });
   check_enabled(op);
   return in_transform() ? call_slowly(op, bound) : call_plainly(op, bound);
 }
@@ -455,7 +455,7 @@ static TensorRef write_slowly(const Op& op, std::span<const Arg> bound, const Te
 }
 
 TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
-  const Observed observed(PartKind::Op, [&] { return op.public_name; });
+  const Observed observed([&] { return op_site(op); });
   check_enabled(op);
   const TensorRef target = bound[0].get<TensorRef>();
   check_writable(*target);

@@ -13,7 +13,7 @@
 #include "ir/infer/unbacked.h"
 #include "ir/reference/engine.h"
 #include "ir/run/long_work.h"
-#include "ir/run/observed_parts.h"
+#include "ir/run/observed_ops.h"
 #include "ir/run/run_callee.h"
 #include "ir/run/run_regions.h"
 #include "ir/sizes/shape_env.h"
@@ -111,7 +111,7 @@ class GraphEvaluator::Run {
       for (std::size_t i = 0; i < results.size(); ++i) bind_unbacked(n.types[i], results[i]->sizes, symbols_);
     } else {
       for (const TensorType& t : n.types) results.push_back(allocate(t));
-      const Observed observed(PartKind::Op, [&] { return op.public_name; });
+      const Observed observed([&] { return op_site(op); });
       engine_for(*results[0]).run(op, args, results);
     }
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);

@@ -1,10 +1,12 @@
 """Events of a run as lines of JSON: a folder, with a file for each process."""
 
 import atexit
+import contextlib
 import json
 import os
 import sys
 import time
+from _thread import get_ident as event_thread
 
 from .kinds import as_json
 from .stream import Event, subscribe
@@ -17,14 +19,21 @@ class EventFile:
     """
 
     def __init__(self, path, version):
-        self._version = version
+        self._version, self._forked = version, None
         self._open(path)
         self._subscription = subscribe(self.write, artifacts=_artifacts())
 
     def _open(self, path):
         self._path, self._process = path, os.getpid()
-        self._out = open(path, "a", encoding="utf-8")
-        self._counts, self._started = {}, time.perf_counter()
+        self._out = open(path, "ab", buffering=0)  # what a buffer holds would be written by a forked child as well
+        self._counts, self._batch = {}, None
+        self.started, self._time = self._forked or (time.perf_counter(), time.time())
+        self._forked = None
+
+    def note_fork(self):
+        """In a forked child, whose file is opened with its first event: its time begins here."""
+        self._forked = (time.perf_counter(), time.time())
+        self.started = self._forked[0]
 
     def _follow_fork(self):
         """A process that was forked has a file of its own."""
@@ -42,10 +51,32 @@ class EventFile:
             return
         self._counts[event.kind] = self._counts.get(event.kind, 0) + 1
         try:
-            self._out.write(json.dumps(as_json(event), default=str) + "\n")
-            self._out.flush()
+            line = (json.dumps(as_json(event), default=str) + "\n").encode()
+            if self._batch is not None and self._batch[0] == event_thread():
+                self._batch[1].append(line)
+            else:
+                self._write_all(line)
         except OSError as error:
             self._give_up(error)
+
+    def _write_all(self, data):
+        while data:
+            data = data[self._out.write(data) or 0 :]
+
+    @contextlib.contextmanager
+    def batch(self):
+        """What this thread emits inside is written at once, at the end."""
+        lines = []
+        self._batch = (event_thread(), lines)
+        try:
+            yield
+        finally:
+            self._batch = None
+            try:
+                if self._out is not None:
+                    self._write_all(b"".join(lines))
+            except OSError as error:
+                self._give_up(error)
 
     def _give_up(self, error):
         out, self._out = self._out, None
@@ -59,14 +90,16 @@ class EventFile:
     def begin(self):
         """The first line."""
         about = {"program": list(sys.argv), "python": sys.version.split()[0], "version": self._version}
-        self.write(Event("run", {**about, "pid": self._process}))
+        event = Event("run", {**about, "pid": self._process})
+        event.time = self._time
+        self.write(event)
 
     def end(self):
         """The last line; none from here on."""
         if self._out is None or os.getpid() != self._process:
             return
         counts = dict(self._counts)
-        self.write(Event("end", {"seconds": time.perf_counter() - self._started, "counts": counts}))
+        self.write(Event("end", {"seconds": time.perf_counter() - self.started, "counts": counts}))
         self._subscription.remove()
         if self._out is not None:
             self._out.close()
@@ -94,6 +127,10 @@ def write_to(folder, version):
         return None
     file.begin()
     atexit.register(file.end)
+    if os.environ.get("MINIDYNAMO_TRACE_COSTS", "0") not in ("", "0"):
+        from .costs import Costs
+
+        Costs(file)
     return file
 
 

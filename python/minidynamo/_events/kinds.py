@@ -154,6 +154,67 @@ KINDS = {
             "text": (TEXT, "the text"),
         },
     ),
+    "cost": (
+        "What one thing has cost so far; a later row with the same `of`, `name`, place, `compile_id` and `state` "
+        "replaces it. With `MINIDYNAMO_TRACE_COSTS=1`, every two seconds for what has changed, and at the end.",
+        {
+            "of": (
+                {"enum": ["function", "break", "kernel", "op", "guards", "machine_code"]},
+                "function: the runs of what was compiled of it, or (`state`) its frames as plain Python; break: the "
+                "breaking instruction, executed as Python; guards: looking for code that fits a call",
+            ),
+            "name": (TEXT, 'of a kernel ("fused_mul_add"), an operation ("aten::add"), a graph; else ""'),
+            "function": (TEXT, 'the name of the function, "" where it is not known'),
+            "file": (TEXT, "the file of its source"),
+            "line": (
+                COUNT,
+                "of a function the first line of its source, of a break that of the instruction; 0: not known",
+            ),
+            "column": ({"type": "integer"}, "of a break: in UTF-8 bytes; -1: not known"),
+            "end_line": ({"type": "integer"}, "of a break; -1: not known"),
+            "end_column": ({"type": "integer"}, "of a break; -1: not known"),
+            "state": (
+                {"enum": ["compiled", "plain", ""]},
+                "of a function: compiled, or what ran as plain Python though a compilation was asked for (it was "
+                "skipped, has reached a limit, or is what a break has left)",
+            ),
+            "calls": (COUNT, "how often it ran"),
+            "seconds": (NUMBER, "how long, with what it calls; of a function that breaks, to its end"),
+            "own_seconds": (
+                NUMBER,
+                "without functions of other rows, breaks and compilations inside; of operations and kernels, without "
+                "those inside",
+            ),
+            "bytes": (COUNT, "of a kernel: read and written; 0: not known"),
+            "threads": (COUNT, "in how many threads"),
+        },
+    ),
+    "part": (
+        "A piece of the time line, with `MINIDYNAMO_TRACE_COSTS=1`: at most 20,000 of a process (the first runs of "
+        "each thing, long ones, and stretches of all, rarer with time). `thread` is the one in which it ran.",
+        {
+            "category": (
+                {"enum": ["compile", "machine_code", "region", "kernel", "break", "op", "plain", "user_annotation"]},
+                "what it is; region: compiled code of a function up to a break or its end",
+            ),
+            "name": (TEXT, "of the function, kernel or operation; of a break its code and place"),
+            "start": (NUMBER, "seconds since `run`"),
+            "seconds": (NUMBER, "how long"),
+        },
+    ),
+    "cost_summary": (
+        "After each flush of costs: a later one replaces it.",
+        {
+            "wall_seconds": (NUMBER, "since `run`"),
+            "cpu_seconds": (NUMBER, "of the process, all threads"),
+            "observing_seconds": (NUMBER, "an estimate of what measuring and writing has taken of them"),
+            "parts_left_out": (COUNT, "how many pieces are not in the time line"),
+            "copy_bandwidth": (
+                NUMBER,
+                "bytes a second, read and written, of a copy of 32 MB, measured once; 0: not measured (yet)",
+            ),
+        },
+    ),
     "end": (
         "The process ends in an orderly way: the last line of its file.",
         {"seconds": (NUMBER, "since `run`"), "counts": (COUNTS, "how many events of each kind there were")},

@@ -24,7 +24,8 @@ class Event:
 
     def __init__(self, kind, fields):
         self.__dict__.update(fields)
-        self.kind, self.time, self.thread = kind, time.time(), _thread.get_ident()
+        self.kind, self.time = kind, time.time()
+        self.__dict__.setdefault("thread", _thread.get_ident())
         self.__dict__.setdefault("compile_id", current.compile_id)
 
     def __repr__(self):

@@ -24,7 +24,7 @@ __all__ = ["emit_nvtx", "profile", "record_function"]
 # What native code notes, by kind: how it is called, and its category in a trace.
 _NATIVE = {
     "op": ("aten::{}", "cpu_op"),
-    "region": ("{}", "compiled_region"),
+    "region": ("Torch-Compiled Region: {}", "compiled_region"),
     "kernel": ("{}", "kernel"),
     "break": ("Graph break: {}", "graph_break"),
     "machine_code": ("codegen: {}", "compile"),
