@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from ._commands import explain, run, site
+from ._commands import explain, report, run, site
 from ._commands.printed import say
 
 
@@ -16,6 +16,7 @@ def _parser():
     run.add_to(commands)
     explain.add_to(commands)
     site.add_to(commands)
+    report.add_to(commands)
     return parser
 
 
@@ -36,6 +37,8 @@ def main(argv=None):
     arguments = []
     if argv[:1] == ["run"]:
         argv, arguments = run.split_at_program(argv)
+    elif argv[:1] == ["report"]:
+        argv, arguments = report.split_at_program(argv)
     elif argv and argv[0] != "explain" and explain.codes_in(argv[0]):
         argv = ["explain", *argv]
     parser = _parser()
@@ -44,6 +47,8 @@ def main(argv=None):
         run.start(args, arguments)
     if args.command == "site":
         return say(*site.answer(args))
+    if args.command == "report":
+        return report.run(args, arguments)
     return say(*_answer(args, parser))
 
 

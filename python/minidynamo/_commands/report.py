@@ -1,0 +1,171 @@
+"""`report`: runs a program and writes what the compiler did to it, and what that cost, as one file of HTML."""
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+
+USAGE = (
+    "python -m minidynamo report [-o FILE] [--timeline FILE] [--json FILE] [--everything] [--trace-more] [--as-torch] "
+    "[--code] (--from FOLDER | SCRIPT | -m MODULE) [argument ...]"
+)
+_WITH_VALUE = ("-o", "--output", "--timeline", "--json", "--from")
+_ARTIFACTS = ("graph_code", "aot_graphs", "fusion", "guards")
+_MISSING = "python -m minidynamo report needs the package {}: pip install 'minidynamo[tools]'"
+
+
+def add_to(commands):
+    """The parser of the command."""
+    sub = commands.add_parser("report", help="run a program and write a report of it as one HTML file", usage=USAGE)
+    sub.add_argument("-o", "--output", metavar="FILE", default="minidynamo-report.html", help="where the report goes")
+    sub.add_argument("--timeline", metavar="FILE", help="write the timeline as well, for Perfetto or Chrome")
+    sub.add_argument("--json", metavar="FILE", help="write what the report tells as JSON as well")
+    sub.add_argument("--from", dest="folder", metavar="FOLDER", help="report on events MINIDYNAMO_TRACE has written")
+    sub.add_argument("--code", action="store_true", help="show the code of kernels, too (compiling takes longer)")
+    sub.add_argument("--everything", action="store_true", help="compile every Python function the program runs")
+    sub.add_argument("--trace-more", action="store_true", help="trace also what the reference breaks on by choice")
+    sub.add_argument("--as-torch", action="store_true", help="`import torch` gives minidynamo (install_as_torch())")
+    sub.add_argument("-m", dest="module", metavar="MODULE", help="a module, as python -m")
+    sub.add_argument("script", metavar="SCRIPT", nargs="?", help="a file, or a folder with a __main__.py")
+    return sub
+
+
+def split_at_program(argv):
+    """(our options, the program's arguments): all after SCRIPT or MODULE is the program's."""
+    at = 1
+    while at < len(argv) and argv[at].startswith("-") and argv[at] != "-m":
+        at += 2 if argv[at] in _WITH_VALUE else 1
+    at += 2 if argv[at : at + 1] == ["-m"] else 1
+    return argv[:at], argv[at:]
+
+
+def run(args, arguments):
+    """Runs the program, writes the report; the exit status, which is the program's."""
+    from .printed import say
+
+    if (args.folder is None) == (args.script is None and args.module is None):
+        return say("python -m minidynamo report: name a program, or --from FOLDER", 2)
+    if reason := _cannot_write(args):
+        return say(f"python -m minidynamo report: {reason}", 2)
+    try:
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        return say(_MISSING.format(error.name), 2)
+    if args.folder is not None:
+        return _from_folder(args)
+    command = _command(args, arguments)
+    place = tempfile.mkdtemp(prefix="minidynamo-report-")
+    from . import watched
+
+    artifacts = (*_ARTIFACTS, "output_code") if args.code else _ARTIFACTS
+    try:
+        done = watched.run(command, place, artifacts=artifacts, MINIDYNAMO_TRACE_COSTS="1")
+        from .._report.model import Run
+
+        shown = [args.script or args.module, *arguments]
+        written = _write(args, done.processes, Run(shown, done.status, done.signal, done.seconds))
+    except BaseException:
+        say(f"python -m minidynamo report: the events are kept in {place}", 1)
+        raise
+    if not written:
+        say(f"The events are kept: python -m minidynamo report --from {place}", 1)
+        return done.status or 1
+    _remove(place)
+    return done.status
+
+
+def _command(args, arguments):
+    """What `python` is to be called with."""
+    program = ["-m", args.module] if args.module is not None else [args.script]
+    flags = {"--everything": args.everything, "--trace-more": args.trace_more, "--as-torch": args.as_torch}
+    wanted = [flag for flag, on in flags.items() if on]
+    return [*(["-m", "minidynamo", "run", *wanted] if wanted else []), *program, *arguments]
+
+
+def _cannot_write(args):
+    """Why one of the files could not be written; found before the program runs, which may take hours."""
+    for path in filter(None, (args.output, args.timeline, args.json)):
+        folder = os.path.dirname(os.path.abspath(path))
+        if not os.path.isdir(folder):
+            return f"cannot write {path}: there is no folder {folder}"
+        if os.path.isdir(path) or not os.access(path if os.path.exists(path) else folder, os.W_OK):
+            return f"cannot write {path}: " + ("it is a folder" if os.path.isdir(path) else "permission denied")
+    return None
+
+
+def _from_folder(args):
+    from .._events import folder
+    from .printed import say
+
+    try:
+        names = sorted(name for name in os.listdir(args.folder) if name.endswith(".jsonl"))
+        read = [list(folder.read(os.path.join(args.folder, name))) for name in names]
+    except OSError as error:
+        return say(f"python -m minidynamo report: {args.folder}: {error.strerror}", 2)
+    read = sorted([events for events in read if events], key=lambda events: events[0].get("time", 0))
+    if not read:
+        return say(f"python -m minidynamo report: there are no events in {args.folder}", 2)
+    return 0 if _write(args, read, None) else 1
+
+
+def _write(args, processes, run):
+    """Whether all files could be written."""
+    from .._report import page, timeline
+    from .._report.model import model
+    from .._report.words import duration, many
+    from .printed import say
+
+    found = model(processes, run)
+    wanted = [(args.output, lambda: page.render(found, _settings(args)))]
+    wanted += [(args.timeline, lambda: _json(timeline.trace(found)))] if args.timeline else []
+    wanted += [(args.json, lambda: _json(found))] if args.json else []
+    for path, make in wanted:
+        try:
+            _replace(path, make())
+        except OSError as error:
+            say(f"python -m minidynamo report: cannot write {path}: {error.strerror}", 1)
+            return False
+    totals = found["totals"]
+    with contextlib.suppress(OSError, ValueError):
+        print(
+            f"minidynamo: {many(totals['break_places'], 'line')} that break graphs, "
+            f"{many(totals['recompilations'], 'recompilation')}, {duration(totals['lost'])} lost: see {args.output}",
+            file=sys.stderr,
+        )  # fmt: skip
+    return True
+
+
+def _json(data):
+    return json.dumps(data, default=str).encode("utf-8", "replace")
+
+
+def _replace(path, data):
+    """The file is there as a whole, or stays as it was. What is no file (/dev/stdout) is written to."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as out:
+            out.write(data)
+        return
+    temporary = f"{path}.{os.getpid()}.part"
+    try:
+        with open(temporary, "wb") as out:
+            out.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _settings(args):
+    """Names of the environment that change what the compiler does, and our own options."""
+    names = [name for name in sorted(os.environ) if name.startswith(("MINIDYNAMO_", "TORCHDYNAMO_", "TORCH_LOGS"))]
+    rows = [(name, os.environ[name]) for name in names]
+    flags = [flag for flag in ("everything", "trace_more", "as_torch") if getattr(args, flag)]
+    return [*rows, *[(f"--{flag.replace('_', '-')}", "on") for flag in flags]]
+
+
+def _remove(place):
+    import shutil
+
+    shutil.rmtree(place, ignore_errors=True)
