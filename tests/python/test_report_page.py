@@ -96,7 +96,7 @@ def ran(tmp_path_factory):
     """The report of PROGRAM: (folder, page, model, timeline)."""
     place = tmp_path_factory.mktemp("report")
     done = report(place, PROGRAM, "-o", "out.html", "--json", "out.json", "--timeline", "trace.json", ended=0)
-    assert "see out.html" in done.stderr and done.stdout.count("größe") == 3
+    assert "All of it: out.html" in done.stderr and done.stdout.count("größe") == 3
     return place, read(place / "out.html"), json.loads((place / "out.json").read_text()), place / "trace.json"
 
 
@@ -370,11 +370,15 @@ def test_texts_of_graphs():
         "         # File: /a b/f.py:7 in g, code: y = x + x # File: z:1 in q, code: w\n"
         '        y: "f32[2, 3][3, 1]cpu" = l_x_ + l_x_\n'
         '        z: "f32[3][1]cpu" = torch.sum(y, [0], False, None);  y = None\n'
-        "        return (z,)\n"
+        '        add: "f32[3][1]cpu" = torch.add(z, other = z)\n'
+        '        sum: "f32[3][1]cpu" = add.add(z);  z = add = None\n'
+        "        return (z, sum)\n"
     )
     graph = graph_text.GraphText(text)
-    assert (graph.direction, graph.name, graph.outputs) == ("Forward", "__compiled_fn_1", ["z"])
-    assert [(n["op"], n["inputs"]) for n in graph.nodes] == [("add", ["L_x_"]), ("sum", ["y"])]
+    assert (graph.direction, graph.name, graph.outputs) == ("Forward", "__compiled_fn_1", ["z", "sum"])
+    assert [(n["op"], n["inputs"]) for n in graph.nodes] == [
+        ("add", ["L_x_"]), ("sum", ["y"]), ("add", ["z"]), ("add", ["add", "z"])
+    ]  # fmt: skip
     assert graph_text.kernels("KERNELS\n ===== Backward graph of k =====\naten::mm: a b\n") == (
         "Backward", "k", [("aten::mm", ["a", "b"])]
     )  # fmt: skip

@@ -111,9 +111,8 @@ def _from_folder(args):
 
 def _write(args, processes, run):
     """Whether all files could be written."""
-    from .._report import page, timeline
+    from .._report import page, sentences, timeline
     from .._report.model import model
-    from .._report.words import duration, many
     from .printed import say
 
     found = model(processes, run)
@@ -126,13 +125,8 @@ def _write(args, processes, run):
         except OSError as error:
             say(f"python -m minidynamo report: cannot write {path}: {error.strerror}", 1)
             return False
-    totals = found["totals"]
     with contextlib.suppress(OSError, ValueError):
-        print(
-            f"minidynamo: {many(totals['break_places'], 'line')} that break graphs, "
-            f"{many(totals['recompilations'], 'recompilation')}, {duration(totals['lost'])} lost: see {args.output}",
-            file=sys.stderr,
-        )  # fmt: skip
+        print("\n".join(["", *sentences.summary(found), f"All of it: {args.output}"]), file=sys.stderr)
     return True
 
 

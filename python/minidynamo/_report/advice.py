@@ -12,6 +12,7 @@ def first(model):
     plain = _plain_seconds(model)
     rows = [_of_break(met, plain, measured) for met in model["breaks"]]
     rows += [_of_recompile(each, plain) for each in _causes(model["recompiles"])]
+    rows += [_of_plain(function) for function in model["functions"] if _is_unexplained(function, plain)]
     if measured:
         rows.sort(key=lambda row: (-row["seconds"], -row["times"]))
     else:  # how long they took nobody knows
@@ -53,6 +54,27 @@ def _plain_seconds(model):
             continue
         found[cause] = found.get(cause, 0.0) + function["plain_seconds"]
     return found
+
+
+def _is_unexplained(function, plain):
+    """It runs as plain Python, and no break or recompilation is known to be the cause."""
+    return bool(
+        function["errors"]
+        or (function["plain_seconds"] and not {*function["breaks"], *function["recompiles"]} & {*plain})
+    )
+
+
+def _of_plain(function):
+    reason = next(iter([*function["errors"], *function["skips"]]), "no reason was recorded")
+    hint = "python -m minidynamo explain, followed by words of the reason, may know more."
+    if function["errors"]:
+        hint = "This is a defect of minidynamo: please report it with the program."
+    return {
+        "cause": "plain", "place": f"{function['name']}() of {function['short']}", "code": "",
+        "how": f"ran as plain Python {many(function['plain_calls'], 'time')}: {_code(reason)}",
+        "cost": duration(function["plain_seconds"]), "seconds": function["plain_seconds"],
+        "times": function["plain_calls"], "anchor": function["id"], "hint": hint, "registry": None,
+    }  # fmt: skip
 
 
 def _code(text):

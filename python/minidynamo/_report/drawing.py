@@ -3,11 +3,12 @@
 A box is a kernel with the ops that became it, or an op by itself; views are not drawn, what they show is.
 """
 
-_WIDTH, _GAP, _ROW_GAP, _LINE, _PAD = 216, 18, 34, 15, 10  # pixels
+_WIDTH, _GAP, _ROW_GAP, _LINE, _PAD = 240, 18, 34, 15, 10  # pixels
 _PER_ROW = 4
 _MOST_BOXES = 120
 _MOST_OPS = 7  # that a box names
 _MOST_INPUTS = 8  # that are boxes of their own
+_MOST_OUTPUTS = 4  # that a box at the end is drawn for; of more, the boxes they come from are marked
 _LONGEST = 30  # characters of a line
 
 
@@ -79,19 +80,44 @@ def _boxes(graph, costs):
     types = dict(graph["inputs"])
     for name in inputs:
         owner[name] = "inputs" if many else name
-    if many and inputs:
-        boxes["inputs"] = _box("input", f"{len(inputs)} inputs")
-    elif inputs:
+    if inputs and not many:
         boxes.update({name: _box("input", name, [types[name].partition("]")[0] + "]" * ("[" in types[name])])
                       for name in inputs})  # fmt: skip
     sources = _through_views(nodes, owner)
     for name, node in nodes.items():
         if owner.get(name) in boxes:
             arrows.update({(s, owner[name]): None for each in node["inputs"] for s in sources(each)})
-    if graph["outputs"]:
+    if many:
+        _name_inputs(boxes, groups, nodes, types)
+    if len(graph["outputs"]) > _MOST_OUTPUTS:
+        for key in {s for each in graph["outputs"] for s in sources(each) if s in boxes}:
+            boxes[key]["kind"] += " is-output"
+    elif graph["outputs"]:
         boxes["outputs"] = _box("output", "outputs" if len(graph["outputs"]) > 1 else "output")
         arrows.update({(s, "outputs"): None for each in graph["outputs"] for s in sources(each)})
     return boxes, [(a, b) for a, b in arrows if a in boxes and b in boxes and a != b], left_out
+
+
+def _tail(name):
+    """The end of a long name tells more than its beginning."""
+    return name if len(name) <= 11 else "…" + name[-10:]
+
+
+def _name_inputs(boxes, groups, nodes, inputs):
+    """Where there are too many inputs for boxes and arrows of their own, the boxes that read them name them."""
+    below, owned = {}, {name for _, names in groups for name in names}  # below: inputs that a view shows
+    for name, node in nodes.items():
+        if name not in owned:
+            below[name] = [i for each in node["inputs"] for i in ([each] if each in inputs else below.get(each, ()))]
+    for number, (_, names) in enumerate(groups[:_MOST_BOXES]):
+        read = []
+        for name in names:
+            for each in nodes[name]["inputs"]:
+                read += [each] if each in inputs else below.get(each, ())
+        if read := list(dict.fromkeys(read)):
+            shown = ", ".join(_tail(each.strip("_")) for each in read[:2])
+            boxes[number]["lines"].append(_short(f"reads {shown}" + (f" and {len(read) - 2} more" if read[2:] else "")))
+            boxes[number]["height"] += _LINE
 
 
 def _groups(graph, nodes):
@@ -131,8 +157,9 @@ def _rows(boxes, arrows):
             before[each] -= 1
             if not before[each]:
                 ready.append(each)
-    for key, box in boxes.items():  # inputs stand right above what reads them
-        if box["kind"] == "input" and after[key]:
+    first = {key for key in boxes} - {b for _, b in arrows}
+    for key in first:  # inputs, and what reads nothing, stand right above what reads them
+        if after[key]:
             depth[key] = min(depth[each] for each in after[key]) - 1
     by_depth = {}
     for key, box in boxes.items():

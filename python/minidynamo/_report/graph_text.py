@@ -7,7 +7,7 @@ _PLACE = re.compile(r"^\s*# File: (.*):(\d+) in (.*?), code: (.*)$")
 _NODE = re.compile(r'^\s+(\w+): "([^"]*)" = (.*)$')
 _BARE = re.compile(r"^\s+(\w+) = (.*)$")
 _INPUT = re.compile(r'(\w+): "([^"]*)"')
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w(]| =)")  # neither a function nor the name of an argument
 _CALLED = re.compile(r"^(?:torch\.)?([\w.]+)\(")
 _METHOD = re.compile(r"^([A-Za-z_]\w*)\.(\w+)\(")
 _OPERATORS = {

@@ -45,6 +45,22 @@ def about(model):
     return text + "."
 
 
+def summary(model):
+    """The same in a terminal: lines, with what to do first."""
+    rows = [about(model)]
+    for number, row in enumerate(model["first"], 1):
+        what = ": ".join(filter(None, [row["place"], row["code"]]))
+        cost = f"; {row['cost']}" if row["cost"] else ""
+        rows += [f"{number}. {what} {row['how']}{cost}.", f"   {row['hint'][:1].upper()}{row['hint'][1:]}"]
+    if not model["first"] and model["totals"]["compilations"]:
+        rows.append("No graph breaks, and nothing was compiled twice.")
+    return [_printable(row.replace("µs", "us")) for row in rows]
+
+
+def _printable(text):
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def shares(model):
     """Where the time went: the parts of a bar."""
     seconds, totals = model["program"]["seconds"], model["totals"]
