@@ -20,6 +20,7 @@ What the compiler does, as one stream (`python/minidynamo/_events`). Three ways 
   file of JSON lines there, also those that are forked or started by multiprocessing. A line is written as soon as its
   event happens, so that what was seen stays when a process is killed. `MINIDYNAMO_TRACE_ARTIFACTS=graph_code,guards`
   says which texts are written as well (default: `graph_code`; the names are those of `MINIDYNAMO_LOGS`).
+  Commands that watch a program (`check`, `report`) have it write into a folder of their own as well.
 - **An observer**: `minidynamo.compiler.on_break(f)`, `on_compile(f)` and `on_recompile(f)` call `f(event)`, whose
   attributes are the fields below. They give a handle; `handle.remove()`, or the end of `with on_break(f):`, ends it.
   An observer runs in the thread that compiles; what it raises is logged once and changes nothing.

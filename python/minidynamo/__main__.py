@@ -1,23 +1,29 @@
-"""Command line: python -m minidynamo GB0124, explain WHAT, explain --fix GB0124, explain --list, run SCRIPT."""
+"""Command line: python -m minidynamo GB0124, explain WHAT, explain --fix GB0124, run SCRIPT, check SCRIPT."""
 
 import argparse
 import sys
 
-from ._commands import explain, report, run, site
+from ._commands import check, explain, program_line, report, run, site
 from ._commands.printed import say
+
+_EPILOG = """\
+`python -m minidynamo COMMAND --help` tells more of each. A code, or text that names one, is explained:
+  python -m minidynamo GB0170
+"""
+_WITH_PROGRAMS = {"run": run, "check": check, "report": report}  # what follows SCRIPT or MODULE is the program's
+_OTHERS = {"explain": explain, "site": site}
 
 
 def _parser():
     parser = argparse.ArgumentParser(
-        prog="python -m minidynamo", description="Questions about graph breaks, and programs run compiled."
+        prog="python -m minidynamo",
+        description="Questions about graph breaks, and programs run compiled.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="the version of this package")
-    commands = parser.add_subparsers(dest="command")
-    run.add_to(commands)
-    explain.add_to(commands)
-    site.add_to(commands)
-    report.add_to(commands)
-    return parser
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    return parser, {name: module.add_to(commands) for name, module in (_WITH_PROGRAMS | _OTHERS).items()}
 
 
 def _answer(args, parser):
@@ -26,7 +32,7 @@ def _answer(args, parser):
         from . import __version__
 
         return f"minidynamo {__version__}", 0
-    found = explain.answer(args) if args.command else None
+    found = _OTHERS[args.command].answer(args) if args.command else None
     if found is None:
         parser.error("a command is needed: explain CODE or WORDS, explain --list, run SCRIPT")
     return found
@@ -35,21 +41,18 @@ def _answer(args, parser):
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
     arguments = []
-    if argv[:1] == ["run"]:
-        argv, arguments = run.split_at_program(argv)
-    elif argv[:1] == ["report"]:
-        argv, arguments = report.split_at_program(argv)
+    parser, commands = _parser()
+    if argv and argv[0] in _WITH_PROGRAMS:
+        argv, arguments = program_line.split(argv, commands[argv[0]])
     elif argv and argv[0] != "explain" and explain.codes_in(argv[0]):
         argv = ["explain", *argv]
-    parser = _parser()
     args = parser.parse_args(argv)
-    if args.command == "run":
-        run.start(args, arguments)
-    if args.command == "site":
-        return say(*site.answer(args))
-    if args.command == "report":
-        return report.run(args, arguments)
-    return say(*_answer(args, parser))
+    try:
+        if args.command in _WITH_PROGRAMS:
+            return _WITH_PROGRAMS[args.command].run(args, arguments)
+        return say(*_answer(args, parser))
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

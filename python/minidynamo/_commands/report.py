@@ -6,11 +6,9 @@ import os
 import sys
 import tempfile
 
-USAGE = (
-    "python -m minidynamo report [-o FILE] [--timeline FILE] [--json FILE] [--everything] [--trace-more] [--as-torch] "
-    "[--code] (--from FOLDER | SCRIPT | -m MODULE) [argument ...]"
-)
-_WITH_VALUE = ("-o", "--output", "--timeline", "--json", "--from")
+from . import program_line
+
+USAGE = "python -m minidynamo report [options] (--from FOLDER | SCRIPT | -m MODULE) [argument ...]"
 _ARTIFACTS = ("graph_code", "aot_graphs", "fusion", "guards")
 _MISSING = "python -m minidynamo report needs the package {}: pip install 'minidynamo[tools]'"
 
@@ -23,21 +21,9 @@ def add_to(commands):
     sub.add_argument("--json", metavar="FILE", help="write what the report tells as JSON as well")
     sub.add_argument("--from", dest="folder", metavar="FOLDER", help="report on events MINIDYNAMO_TRACE has written")
     sub.add_argument("--code", action="store_true", help="show the code of kernels, too (compiling takes longer)")
-    sub.add_argument("--everything", action="store_true", help="compile every Python function the program runs")
-    sub.add_argument("--trace-more", action="store_true", help="trace also what the reference breaks on by choice")
-    sub.add_argument("--as-torch", action="store_true", help="`import torch` gives minidynamo (install_as_torch())")
-    sub.add_argument("-m", dest="module", metavar="MODULE", help="a module, as python -m")
-    sub.add_argument("script", metavar="SCRIPT", nargs="?", help="a file, or a folder with a __main__.py")
+    program_line.add_ways(sub)
+    program_line.add_program(sub, required=False)
     return sub
-
-
-def split_at_program(argv):
-    """(our options, the program's arguments): all after SCRIPT or MODULE is the program's."""
-    at = 1
-    while at < len(argv) and argv[at].startswith("-") and argv[at] != "-m":
-        at += 2 if argv[at] in _WITH_VALUE else 1
-    at += 2 if argv[at : at + 1] == ["-m"] else 1
-    return argv[:at], argv[at:]
 
 
 def run(args, arguments):
@@ -46,7 +32,8 @@ def run(args, arguments):
 
     if (args.folder is None) == (args.script is None and args.module is None):
         return say("python -m minidynamo report: name a program, or --from FOLDER", 2)
-    if reason := _cannot_write(args):
+    reason = (program_line.missing(args) if args.folder is None else None) or _cannot_write(args)
+    if reason:
         return say(f"python -m minidynamo report: {reason}", 2)
     try:
         import jinja2  # noqa: F401
@@ -54,13 +41,12 @@ def run(args, arguments):
         return say(_MISSING.format(error.name), 2)
     if args.folder is not None:
         return _from_folder(args)
-    command = _command(args, arguments)
     place = tempfile.mkdtemp(prefix="minidynamo-report-")
     from . import watched
 
     artifacts = (*_ARTIFACTS, "output_code") if args.code else _ARTIFACTS
     try:
-        done = watched.run(command, place, artifacts=artifacts, MINIDYNAMO_TRACE_COSTS="1")
+        done = watched.run(program_line.for_python(args, arguments), place, artifacts=artifacts, MINIDYNAMO_TRACE_COSTS="1")
         from .._report.model import Run
 
         shown = [args.script or args.module, *arguments]
@@ -73,14 +59,6 @@ def run(args, arguments):
         return done.status or 1
     _remove(place)
     return done.status
-
-
-def _command(args, arguments):
-    """What `python` is to be called with."""
-    program = ["-m", args.module] if args.module is not None else [args.script]
-    flags = {"--everything": args.everything, "--trace-more": args.trace_more, "--as-torch": args.as_torch}
-    wanted = [flag for flag, on in flags.items() if on]
-    return [*(["-m", "minidynamo", "run", *wanted] if wanted else []), *program, *arguments]
 
 
 def _cannot_write(args):

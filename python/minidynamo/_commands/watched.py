@@ -33,22 +33,38 @@ def run(arguments, into, *, artifacts=("graph_code",), **environment):
     """Runs `python ARGUMENTS` with the standard streams of this process; its events go into the folder `into`.
 
     It sees what the terminal sends, Ctrl-C too; this process waits for it to end, however it does. A request to
-    terminate (SIGTERM, SIGHUP) is handed on to it. Processes it has started and left running are not waited for.
+    terminate (SIGTERM, SIGHUP) is handed on to it, and so is an interrupt where there is no terminal that sends it to
+    both. Processes it has started and left running are not waited for. What the program, or who started this
+    process, makes of MINIDYNAMO_TRACE is left alone.
     """
-    given = {**os.environ, "MINIDYNAMO_TRACE": str(into), "MINIDYNAMO_TRACE_ARTIFACTS": ",".join(artifacts)}
+    given = {**os.environ, "MINIDYNAMO_WATCH": str(into), "MINIDYNAMO_WATCH_ARTIFACTS": ",".join(artifacts)}
     paths = [str(Path(__file__).resolve().parents[2]), *filter(None, [given.get("PYTHONPATH")])]
     given |= {"PYTHONPATH": os.pathsep.join(paths), **environment}
     start = time.perf_counter()
     program = subprocess.Popen([sys.executable, *arguments], env=given)
-    handed_on = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, lambda number, frame: program.send_signal(number)) for number in handed_on]
-    before_interrupt = signal.signal(signal.SIGINT, lambda number, frame: None)  # the program gets it as well
+    handed_on = {signal.SIGTERM, signal.SIGHUP} | (set() if _has_terminal() else {signal.SIGINT})
+
+    def hand_on(number, frame):
+        if number in handed_on:
+            program.send_signal(number)
+
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    before = [signal.signal(number, hand_on) for number in numbers]
     try:
         status = program.wait()
     finally:
-        for number, handler in zip((*handed_on, signal.SIGINT), (*before, before_interrupt)):
+        for number, handler in zip(numbers, before):
             signal.signal(number, handler)
     return Watched(status, time.perf_counter() - start, _processes(into, program.pid))
+
+
+def _has_terminal():
+    """Whether a terminal sends Ctrl-C to this process and the program alike."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
 
 
 def _processes(place, first):

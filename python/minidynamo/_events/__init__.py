@@ -14,12 +14,23 @@ from .stream import subscribe as subscribe
 
 
 def from_environment(version):
-    """Writes the events of this process into the folder that MINIDYNAMO_TRACE, or TORCH_TRACE, names.
+    """Writes the events of this process into the folder that MINIDYNAMO_TRACE, or TORCH_TRACE, names, and into that of
+    a command that watches the program (MINIDYNAMO_WATCH), whatever the program does with the first.
 
     `version`: the package's, which files begin with.
     """
-    folder = os.environ.get("MINIDYNAMO_TRACE", os.environ.get("TORCH_TRACE"))
-    if folder:
-        from .folder import write_to
+    environment = os.environ
+    asked = (
+        (environment.get("MINIDYNAMO_TRACE", environment.get("TORCH_TRACE")), "MINIDYNAMO_TRACE_ARTIFACTS"),
+        (environment.get("MINIDYNAMO_WATCH"), "MINIDYNAMO_WATCH_ARTIFACTS"),
+    )
+    file = None
+    for folder, artifacts in asked:
+        if folder:
+            from .folder import write_to
 
-        write_to(folder, version)
+            file = write_to(folder, version, environment.get(artifacts, "graph_code")) or file
+    if file is not None and environment.get("MINIDYNAMO_TRACE_COSTS", "0") not in ("", "0"):
+        from .costs import Costs
+
+        Costs(file)

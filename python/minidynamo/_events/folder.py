@@ -18,10 +18,10 @@ class EventFile:
     A file that cannot be written any more (a full disk) is given up with a word on stderr; the program goes on.
     """
 
-    def __init__(self, path, version):
+    def __init__(self, path, version, artifacts=()):
         self._version, self._forked = version, None
         self._open(path)
-        self._subscription = subscribe(self.write, artifacts=_artifacts())
+        self._subscription = subscribe(self.write, artifacts=artifacts)
 
     def _open(self, path):
         self._path, self._process = path, os.getpid()
@@ -110,27 +110,21 @@ def _path_in(folder):
     return os.path.join(folder, f"minidynamo_{time.strftime('%Y%m%d_%H%M%S')}_{os.getpid()}.jsonl")
 
 
-def _artifacts():
-    """MINIDYNAMO_TRACE_ARTIFACTS=graph_code,guards: texts that are written as well."""
-    named = os.environ.get("MINIDYNAMO_TRACE_ARTIFACTS", "graph_code")
-    return [name.strip() for name in named.split(",") if name.strip()]
+def write_to(folder, version, artifacts="graph_code"):
+    """Begins a file in the folder, which is made if there is none; None, with a word on stderr, if it cannot be.
 
-
-def write_to(folder, version):
-    """Begins a file in the folder, which is made if there is none; None, with a word on stderr, if it cannot be."""
+    `artifacts`: the names of the texts that are written as well, separated by commas.
+    """
     try:
         os.makedirs(folder, exist_ok=True)
-        file = EventFile(_path_in(folder), version)
+        named = [name.strip() for name in artifacts.split(",") if name.strip()]
+        file = EventFile(_path_in(folder), version, named)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         sys.stderr.write(f"minidynamo: no events are written to {folder}: {reason}\n")
         return None
     file.begin()
     atexit.register(file.end)
-    if os.environ.get("MINIDYNAMO_TRACE_COSTS", "0") not in ("", "0"):
-        from .costs import Costs
-
-        Costs(file)
     return file
 
 
