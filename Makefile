@@ -13,7 +13,7 @@ PROGRAMS ?= 10000
 EVERY ?= 12
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-checks build demo test conformance packages fuzz breaks pythons smoke ulp bench site sanitize sanitize-quick sanitize-threads refleak mutate lint clean
+.PHONY: help setup setup-checks setup-tests build demo test conformance packages fuzz breaks pythons smoke ulp bench site sanitize sanitize-quick sanitize-threads refleak mutate lint clean
 
 help:
 	@echo "make demo      the main job, explained (installs what is needed first)"
@@ -37,6 +37,9 @@ help:
 setup:
 	@tools/setup
 
+setup-tests: setup
+	@tools/setup tests
+
 setup-checks: setup
 	@tools/setup checks
 
@@ -47,7 +50,7 @@ demo: setup
 	@tools/stage "C++ build" tools/build build -DMINIDYNAMO_TESTS=ON -- _C
 	@tools/demo
 
-test: build
+test: build setup-tests
 	@tools/stage "C++ tests" ctest --test-dir build --output-on-failure -j $$(nproc)
 	@tools/stage "Python tests" $(PY) -m pytest -n $(JOBS) $(TESTS)
 
@@ -63,7 +66,7 @@ fuzz: build
 breaks: build
 	@MINIDYNAMO_BREAK_EVERY=12 nice $(PY) -m pytest -n $(JOBS) --timeout 900 tests/frontend/test_forced_breaks.py
 
-pythons: build setup-checks
+pythons: build setup-checks setup-tests
 	@tools/pythons
 
 smoke: build setup-checks

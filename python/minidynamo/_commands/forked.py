@@ -14,18 +14,20 @@ import tempfile
 from pathlib import Path
 
 _SECONDS = 60  # that a program may take
+_SAME = {"TORCH_LOGS_FORMAT": "%(levelname)s: %(message)s"}
 
 
 class Forks:
     """A process whose forks run programs. `run` takes and gives what live.process does.
 
-    Sets have the same order in each of them, so that a program prints the same on each day. One thread may use it.
+    Sets have the same order in each of them, and logs no times, so that a program prints the same on each day. One
+    thread may use it.
     """
 
     def __init__(self, seconds=_SECONDS):
-        self._seconds = seconds
+        self._seconds, self._is_there = seconds, True
         paths = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-        given = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": "0"}
+        given = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": "0", **_SAME}
         self._place = tempfile.TemporaryDirectory()
         self._server = subprocess.Popen(
             [sys.executable, "-m", __name__], env=given, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -41,15 +43,24 @@ class Forks:
             self._server.stdin.flush()
             status = json.loads(self._server.stdout.readline())
         except (OSError, ValueError) as error:
+            self._is_there = False
             raise RuntimeError("the process that runs programs has ended") from error
         out, err = [Path(file).read_text(encoding="utf-8", errors="replace") for file in files]
         if status is None:
             status, err = 124, f"it ran for more than {self._seconds} seconds"
         return subprocess.CompletedProcess(arguments, status, out, err)
 
-    def close(self):
-        """Ends the process, and the program that it runs."""
+    def is_there(self):
+        """Whether the process still answers."""
+        return self._is_there
+
+    def stop(self):
+        """Ends the process and the program that it runs; another thread may call it. `run` raises RuntimeError."""
         self._server.terminate()
+
+    def close(self):
+        """The same, and takes away what it has written."""
+        self.stop()
         self._server.wait()
         for stream in (self._server.stdin, self._server.stdout):
             try:
@@ -93,9 +104,12 @@ def _be(arguments, environment, files):
         exec(code, main.__dict__)
     except SystemExit as exit:
         status = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
+        if status and exit.code is not status:
+            print(exit.code, file=sys.stderr)
     except BaseException as error:
         status = 1
-        sys.excepthook(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
+        own = error.__traceback__ and error.__traceback__.tb_next  # without the frame of this function
+        sys.excepthook(type(error), error.with_traceback(own), own)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

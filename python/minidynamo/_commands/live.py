@@ -1,5 +1,6 @@
 """Runs the programs of a code for real: what is said of their breaks, and how long their calls take."""
 
+import json
 import os
 import subprocess
 import sys
@@ -35,14 +36,16 @@ class Ran:
             path.write_text(text, encoding="utf-8")
             trace = os.path.join(place, "events")
             done = (run or process)([str(path)], MINIDYNAMO_TRACE=trace)
-            self.output, self.errors, self.status = (
-                done.stdout,
-                done.stderr.replace(place + os.sep, ""),
-                done.returncode,
-            )
-            files = sorted(os.listdir(trace)) if os.path.isdir(trace) else []
-            self.events = [event for file in files for event in folder.read(os.path.join(trace, file))]
             self._place = place + os.sep
+            self.output, self.errors = self._here(done.stdout), self._here(done.stderr)
+            self.status = done.returncode
+            files = sorted(os.listdir(trace)) if os.path.isdir(trace) else []
+            events = [event for file in files for event in folder.read(os.path.join(trace, file))]
+            self.events = json.loads(self._here(json.dumps(events)))
+
+    def _here(self, text):
+        """A text without the folder in which the program was."""
+        return text.replace(self._place, "")
 
     def breaks(self, code=None):
         """Its break events, or those with one code."""
@@ -50,8 +53,7 @@ class Ran:
 
     def graphs(self):
         """The graphs it made, as code."""
-        texts = [e["text"] for e in self.events if e["kind"] == "artifact" and e["name"] == "graph_code"]
-        return [text.replace(self._place, "") for text in texts]
+        return [e["text"] for e in self.events if e["kind"] == "artifact" and e["name"] == "graph_code"]
 
 
 def process(arguments, **environment):

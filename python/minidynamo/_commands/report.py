@@ -46,7 +46,9 @@ def run(args, arguments):
 
     artifacts = (*_ARTIFACTS, "output_code") if args.code else _ARTIFACTS
     try:
-        done = watched.run(program_line.for_python(args, arguments), place, artifacts=artifacts, MINIDYNAMO_TRACE_COSTS="1")
+        done = watched.run(
+            program_line.for_python(args, arguments), place, artifacts=artifacts, MINIDYNAMO_TRACE_COSTS="1"
+        )
         from .._report.model import Run
 
         shown = [args.script or args.module, *arguments]

@@ -101,7 +101,11 @@ class Site:
         addresses = [self.url + address for _, pages in self.parts for address, _ in pages]
         self.folder.write("sitemap.xml", self.templates.get_template("sitemap.xml").render(addresses=addresses))
         # A server shows it for any address: it must not ask for files beside it.
-        style = "body{max-width:40rem;margin:4rem auto;padding:0 1.25rem;font:1rem/1.6 system-ui,sans-serif}"
+        style = (
+            "body{max-width:40rem;margin:4rem auto;padding:0 1.25rem;font:1rem/1.6 system-ui,sans-serif;"
+            "background:#fdfdfb;color:#1f2328}a{color:#0b57a4}"
+            "@media (prefers-color-scheme:dark){body{background:#14171b;color:#e3e6ea}a{color:#7db7ff}}"
+        )
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
         home = f"{self.url}index.html" if self.is_told_where else "index.html"
         self.page("404.html", "404.html", style=Markup(style), style_hash=f"sha256-{digest}", home=home)

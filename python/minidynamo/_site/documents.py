@@ -1,4 +1,4 @@
-"""The pages of docs/ as HTML: links between them go to their pages, diagrams are drawn, HTML in them is shown as text."""
+"""The pages of docs/ as HTML: links between them go to their pages, diagrams are drawn, HTML in them stays text."""
 
 import functools
 import os
@@ -104,15 +104,16 @@ def _anchor(text, taken):
 
 
 def _headings(document, tokens):
-    """Gives headings their anchors, and notes them for the table of contents."""
-    taken = {"content": 0}
+    """Gives headings their anchors, and notes them for the table of contents. No level is left out."""
+    taken, above = {"content": 0}, 0
     for at, token in enumerate(tokens):
         if token.type != "heading_open":
             continue
         text = "".join(child.content for child in tokens[at + 1].children if child.type in ("text", "code_inline"))
         anchor = _anchor(text, taken)
         token.attrSet("id", anchor)
-        level = int(token.tag[1])
+        above = level = min(int(token.tag[1]), above + 1)
+        token.tag = tokens[at + 2].tag = f"h{level}"
         if level == 1 and not document.title:
             document.title = text
         elif level in (2, 3):

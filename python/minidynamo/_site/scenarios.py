@@ -29,19 +29,21 @@ class Run:
 
 
 class Scenario:
-    """The programs of a code. `failures`: what did not go as it should; `elsewhere`: not on this Python."""
+    """The programs of a code, `shown` (None: there are none), and what became of them when they ran.
+
+    `failures`: what did not go as it should; `elsewhere`: this Python does not raise the code.
+    """
 
     def __init__(self, code):
         self.code, self.failures = code, []
         self.elsewhere = not registry.runs_here(registry.lookup(code)[0])
-        self.about, self.before, self.after = "", None, None
+        self.shown, self.before, self.after = programs.pair(code), None, None
 
     def play(self, run, seconds):
         """Runs them by `run` (see live.process)."""
-        shown = programs.pair(self.code)
+        shown = self.shown
         if shown is None:
             return
-        self.about = shown.about
         self.before = Run(shown.before, live.Ran(shown.before, self.code, run), self.code)
         if shown.after is not None:
             self.after = Run(shown.after, live.Ran(shown.after, self.code, run), self.code)
@@ -88,31 +90,48 @@ def play_all(codes, jobs, timed=True, done=lambda code: None):
     A scenario whose run goes wrong in a way of its own is a failed one, and the rest goes on.
     """
     scenarios = {code: Scenario(code) for code in codes}
-    waiting, stop = queue.Queue(), threading.Event()
+    waiting, ended, stop, at_work = queue.SimpleQueue(), queue.SimpleQueue(), threading.Event(), []
     for scenario in scenarios.values():
         waiting.put(scenario)
-
-    def work():
-        with forked.Forks() as forks:
-            while not stop.is_set():
-                try:
-                    scenario = waiting.get_nowait()
-                except queue.Empty:
-                    return
-                try:
-                    scenario.play(forks.run, _SECONDS if timed else 0)
-                except Exception as error:
-                    scenario.failures.append(f"it could not be run: {type(error).__name__}: {error}")
-                done(scenario.code)
-
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(jobs, len(scenarios)))]
+    threads = [
+        threading.Thread(
+            target=_work, args=(waiting, ended, stop, at_work, _SECONDS if timed else 0, done), daemon=True
+        )
+        for _ in range(min(jobs, len(scenarios)))
+    ]
+    running = 0  # join() of a thread takes it for ended once a signal has interrupted it
     try:
         for thread in threads:
+            running += 1
             thread.start()
-        for thread in threads:
-            thread.join()
+        while running:
+            ended.get()
+            running -= 1
     finally:
         stop.set()
-        for thread in threads:
-            thread.join()
+        for forks in list(at_work):
+            forks.stop()
+        while running:
+            ended.get()
+            running -= 1
     return scenarios
+
+
+def _work(waiting, ended, stop, at_work, seconds, done):
+    """Plays scenarios until none is left. A process that one of them has ended is replaced."""
+    try:
+        while not (stop.is_set() or waiting.empty()):
+            with forked.Forks() as forks:
+                at_work.append(forks)
+                while not stop.is_set() and forks.is_there():
+                    try:
+                        scenario = waiting.get_nowait()
+                    except queue.Empty:
+                        break
+                    try:
+                        scenario.play(forks.run, seconds)
+                    except Exception as error:
+                        scenario.failures.append(f"it could not be run: {type(error).__name__}: {error}")
+                    done(scenario.code)
+    finally:
+        ended.put(None)

@@ -88,7 +88,7 @@ def _meant(stem):
 
     known = sorted(_index()[1])
     if len(stem) <= 5:  # two letters that changed places are one mistake
-        near = process.extract(stem, known, scorer=DamerauLevenshtein.distance, score_cutoff=1)
+        near = process.extract(stem, known, scorer=DamerauLevenshtein.distance, score_cutoff=1, limit=None)
         near.sort(key=lambda found: (found[0][0] != stem[0], found[1]))  # first letters are seldom mistyped
         return (near[0][0], 0.9) if near else None
     near = process.extractOne(stem, known, scorer=fuzz.ratio, score_cutoff=_ALIKE)
@@ -134,7 +134,7 @@ def search(text, limit=10):
             concise = 1 + len(fields[1] & wanted.keys()) / len(
                 fields[1]
             )  # of two hits, the title that says little else
-            scored.append((-score * concise, position, b))
+            scored.append((-round(score * concise, 9), position, b))  # sums of floats depend on their order
     seen, found = set(), []
     for _, _, b in sorted(scored, key=lambda s: s[:2]):
         if b.code not in seen:

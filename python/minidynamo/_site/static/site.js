@@ -147,16 +147,17 @@
     // The keyword a line of code begins with: what follows must not be words as in a sentence.
     keyword(text) {
       const line = text.trim(), first = (line.match(/^[a-z]+/) || [""])[0];
+      if (/^from\s+[\w.]+\s+import\s+[\w*(]/.test(line)) return "import";
       if (!this.data.keywords.includes(first)) return "";
       const rest = line.slice(first.length);
       if (!/^[\s(:]/.test(rest) || !/\w/.test(rest)) return "";
       const joins = new Set("and or not in is if else for lambda await as from import".split(" "));
-      const words = rest.replace(/"[^"]*"|'[^']*'/g, '""').match(/[A-Za-z_][\w.]*|\d[\w.]*|\s+|./g) || [];
+      const words = rest.replace(/"[^"]*"|'[^']*'/g, "0").match(/[A-Za-z_][\w.]*|\d[\w.]*|\s+|./g) || [];
       let last = "";
       for (const word of words) {
         if (!word.trim()) continue;
-        const isWord = /^[\w"]/.test(word);
-        if (isWord && last && /[\w")\]]$/.test(last) && !joins.has(word) && !joins.has(last)) return "";
+        const isWord = /^\w/.test(word);
+        if (isWord && last && /[\w)\]]$/.test(last) && !joins.has(word) && !joins.has(last)) return "";
         last = word;
       }
       if (joins.has(last) || /[-+*/<>=.,!&|^~%@]$/.test(last)) return "";
@@ -197,7 +198,7 @@
       const ranked = [...scores].map(([row, score]) => {
         let titled = 0;
         for (const word of wanted.keys()) if (this.titles[row].has(this.place.get(word))) titled++;
-        return [score * (1 + titled / this.titles[row].size), row];
+        return [Math.round(1e9 * score * (1 + titled / this.titles[row].size)), row];
       });
       ranked.sort((a, b) => b[0] - a[0] || a[1] - b[1]);
       const title = text.toLowerCase(), titled = Object.hasOwn(this.data.titles, title) ? this.data.titles[title] : "";
@@ -213,7 +214,7 @@
     const [words, all, found, told] = ["words", "all", "found", "count"].map((id) => document.getElementById(id));
     const choices = ["area", "kind", "status"].map((id) => document.getElementById(id));
     const items = new Map(Array.from(all.querySelectorAll("li[data-code]"), (item) => [item.dataset.code, item]));
-    const most = 50; // shown of what was found
+    const most = window.minidynamoIndex.longest, listed = 50; // characters read, and codes shown of those found
     const fits = (item) => choices.every((choice) => !choice.value || item.dataset[choice.id] === choice.value);
 
     function say(shown, of) {
@@ -221,14 +222,16 @@
     }
 
     function show() {
-      const start = performance.now(), text = words.value.trim();
+      const start = performance.now();
+      if (words.value.length > most) words.value = words.value.slice(0, most); // a browser is slow to show a long line
+      const text = words.value.trim();
       found.replaceChildren();
       found.hidden = !text;
       all.hidden = !!text;
       if (text) {
         const codes = search.find(text).map((code) => items.get(code)).filter(fits);
-        found.append(...codes.slice(0, most).map((item) => item.cloneNode(true)));
-        say(Math.min(codes.length, most), codes.length);
+        found.append(...codes.slice(0, listed).map((item) => item.cloneNode(true)));
+        say(Math.min(codes.length, listed), codes.length);
       } else {
         let shown = 0;
         for (const item of items.values()) { item.hidden = !fits(item); shown += !item.hidden; }
