@@ -4,7 +4,7 @@ import logging
 import re
 
 from .. import _events, _logging
-from . import config, message
+from . import config, message, program_frames
 
 RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_(\d+)$", re.DOTALL)
 _log = logging.getLogger("minidynamo._dynamo")
@@ -39,9 +39,9 @@ def fold(frames):
 
 def _break_stack(frames):
     if not config.verbose:
-        return message.stack_text(fold(message.callers() + frames))
+        return message.stack_text(fold(program_frames.callers() + frames))
     return (
-        f"{message.stack_text(message.callers())}\n{_ATTEMPT_LINE}\n\n{message.stack_text(frames)}\n"
+        f"{message.stack_text(program_frames.callers(verbose=True))}\n{_ATTEMPT_LINE}\n\n{message.stack_text(frames)}\n"
         "NOTE: the frames above the line called the compiled function; those below were traced. A function that was "
         "resumed after an earlier break appears under the name of its resume function.\n"
     )

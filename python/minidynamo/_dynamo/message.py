@@ -4,17 +4,13 @@ The modules that write texts (report, recompile_report, marked_report, recording
 """
 
 import importlib
-import os
-import sys
 import threading
 import traceback
 
 from .._lock import process_lock
 from . import config, source_text
+from .program_frames import INSTALLED, LIBRARY, PACKAGE, caller
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_LIBRARY = os.path.dirname(os.__file__) + os.sep
-_INSTALLED = tuple(os.path.join(_LIBRARY, name, "") for name in ("site-packages", "dist-packages"))
 lock = process_lock()  # of everything that is counted or said once
 _warned = set()
 _silent = threading.Event()  # nothing is said that was not asked for
@@ -65,14 +61,14 @@ def shown(frames):
     all where there is no other. With `config.verbose` nothing is hidden."""
     if config.verbose or not any(map(_is_ours, frames)):
         return frames
-    return [frame for frame in frames if not _is_ours(frame)] or callers()[-1:]
+    return [frame for frame in frames if not _is_ours(frame)] or caller()
 
 
 def place(frames):
     """(file, line) of the program's innermost frame. Python's own library is none of the program's."""
     frames = shown(frames)
     for file, line, *_ in reversed(frames):
-        if not file.startswith((_LIBRARY, "<frozen ")) or file.startswith(_INSTALLED):
+        if not file.startswith((LIBRARY, "<frozen ")) or file.startswith(INSTALLED):
             return file, line
     return frames[-1][:2]
 
@@ -110,27 +106,6 @@ def finish(error, frames):
     advice = "" if config.verbose else f"\n{VERBOSE_ADVICE}\n"
     error.args = (f"{error.msg}{stack}{advice}", *error.args[1:])
     return error
-
-
-def callers(with_columns=True):
-    """The real stack above the compiled call: this package's own frames removed."""
-    frames = []
-    frame = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if not code.co_filename.startswith(PACKAGE):
-            place = (code.co_filename, frame.f_lineno, code.co_name)
-            frames.append((*place, _columns(frame)) if with_columns else place)
-        frame = frame.f_back
-    return frames[::-1]
-
-
-def _columns(frame):
-    """(end line, column, end column) of what a frame executes; None: not known."""
-    for k, (_, *columns) in enumerate(frame.f_code.co_positions()):
-        if k == frame.f_lasti // 2:
-            return None if None in columns else tuple(columns)
-    return None
 
 
 # ---- once-only warnings ------------------------------------------------------------------------------------------

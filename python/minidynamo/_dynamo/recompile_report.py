@@ -4,7 +4,7 @@ import logging
 import re
 
 from .. import _events
-from . import config, event_logs, message
+from . import config, event_logs, program_frames
 from .exc import FailOnRecompileLimitHit, RecompileError
 
 _log = logging.getLogger("minidynamo._dynamo")
@@ -44,7 +44,7 @@ def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic)
     _events.emit(
         "recompile", **about, guard=text, guard_kind=kind, source=source, place=place, old=old, new=new,
         hint=hint(place, number, kind, old, new, dynamic),
-        stack=_events.stack_rows(message.callers(with_columns=False)),
+        stack=_events.stack_rows(program_frames.callers(with_columns=False)),
     )  # fmt: skip
 
 

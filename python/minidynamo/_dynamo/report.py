@@ -35,10 +35,8 @@ from .marked_report import stance_error as stance_error
 from .marked_report import uncaptured as uncaptured
 from .marked_report import wrong_result as wrong_result
 from .message import (
-    PACKAGE,
     VERBOSE_ADVICE,
     break_message,
-    callers,
     code_name,
     finish,
     first_time,
@@ -47,6 +45,7 @@ from .message import (
 )
 from .message import link as link
 from .message import silence as silence
+from .program_frames import PACKAGE, caller, callers
 from .recompile_report import limit_error as limit_error
 from .recompile_report import on_compiled as on_compiled
 from .recompile_report import on_limit as on_limit
@@ -70,7 +69,7 @@ _CHAINED = "\nThe above exception was the direct cause of the following exceptio
 
 def unsupported(code, type_, context, explanation, hints, frames, cause=None):
     """The exception of a graph break. Where no frame was traced, what called is its place."""
-    frames = frames or callers()[-1:]
+    frames = frames or caller()
     kind = RecompileLimitExceeded if code == 39 else Unsupported
     error = kind(
         break_message(code, type_, context, explanation, hints),
@@ -216,7 +215,7 @@ def log_start(name, file, first_line):
     every, frame = 0, sys._getframe(1)
     while frame is not None:
         every, frame = every + 1, frame.f_back
-    outer = callers()
+    outer = callers(verbose=config.verbose)
     _log.debug(
         "torchdynamo start compiling %s %s:%s, stack (elided %s frames):\n%s",
         name, file, first_line, every - len(outer), stack_text(outer),
@@ -301,7 +300,7 @@ def _users_level():
 def _emit_break(outcome, code, type_, context, explanation, hints, frames, counted="", in_loop=False):
     _events.emit(
         "break", code=code_name(code), type=type_, context=context, explanation=explanation, hints=list(hints),
-        stack=_events.stack_rows(frames or callers()[-1:]), outcome=outcome, counted=counted, in_loop=in_loop,
+        stack=_events.stack_rows(frames or caller()), outcome=outcome, counted=counted, in_loop=in_loop,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import builtins
 import importlib.util
 import linecache
+import os
 import traceback
 
 
@@ -19,9 +20,23 @@ _own = _private_copy()
 
 
 def lines(file, globals_=None):
-    """The lines as `linecache.getlines` gives them, none where there is no source."""
+    """The lines as `linecache.getlines` gives them after a look at the file, none where there is no source."""
     known = linecache.cache.get(file)
-    return known[2] if known and len(known) > 1 else _own.getlines(file, globals_)
+    if known and len(known) > 1 and _is_current(*known):
+        return known[2]
+    _own.checkcache(file)
+    return _own.getlines(file, globals_)
+
+
+def _is_current(size, modified, lines, path):
+    """What the program's cache holds of a file is what the file holds; what is no file's (a cell) always is."""
+    if modified is None:
+        return True
+    try:
+        now = os.stat(path)
+    except OSError:
+        return True
+    return (now.st_size, now.st_mtime) == (size, modified)
 
 
 def line(file, number, globals_=None):
