@@ -234,6 +234,15 @@ PyObject* compiled_getattro(PyObject* o, PyObject* name) {
   return PyObject_GetAttr(cast(o)->original, name);
 }
 
+// What a call runs is the function's: a module that is reloaded in place (autoreload) changes it there.
+int compiled_setattro(PyObject* o, PyObject* name, PyObject* value) {
+  PyObject* const function = cast(o)->function;
+  if (cast(o)->original == function && PyUnicode_Check(name))
+    for (const char* of_function : {"__code__", "__defaults__", "__kwdefaults__"})
+      if (PyUnicode_CompareWithASCIIString(name, of_function) == 0) return PyObject_SetAttr(function, name, value);
+  return PyObject_GenericSetAttr(o, name, value);
+}
+
 PyObject* compiled_reduce(PyObject* o, PyObject*) {
   return guarded([&] {
     const PyRef module = checked(import_module("minidynamo._dynamo.pickling"));
@@ -273,6 +282,7 @@ PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(compiled_dealloc
                         {Py_tp_descr_get, reinterpret_cast<void*>(compiled_get)},
                         {Py_tp_repr, reinterpret_cast<void*>(compiled_repr)},
                         {Py_tp_getattro, reinterpret_cast<void*>(compiled_getattro)},
+                        {Py_tp_setattro, reinterpret_cast<void*>(compiled_setattro)},
                         {Py_tp_members, kMembers},
                         {Py_tp_getset, kGetSet},
                         {Py_tp_methods, kCompiledFunctionMethods},

@@ -290,6 +290,11 @@ def mH(self):  # noqa: N802  torch's name
     return self.mT.conj()
 
 
+def _repr_html_(self):
+    """What a notebook shows of it; None: its text."""
+    return _loaded("_display", "tensor")(self)
+
+
 def attach():
     """Makes all of them methods and properties of Tensor."""
     methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared, is_set_to]
@@ -303,5 +308,6 @@ def attach():
         setattr(_C.Tensor, method.__name__, _C._overridable(method))
     _C.Tensor._make_subclass = staticmethod(_make_subclass)
     _C.Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
+    _C.Tensor._repr_html_ = _repr_html_
     for getter in (H, mH):
         setattr(_C.Tensor, getter.__name__, property(getter))

@@ -1,6 +1,7 @@
 """compile() and its companions."""
 
 import functools
+import importlib
 import sys
 import types
 import warnings
@@ -178,6 +179,8 @@ def compile(
     function, name = resolve_backend(_default_backend if backend is None else backend)
     if disable:
         return model
+    if "IPython.extensions.autoreload" in sys.modules:
+        importlib.import_module(f"{__package__}.reloading").follow(sys.modules["IPython.extensions.autoreload"])
     extra = None
     if function is not None:
         given = {"options": options, "mode": mode if mode != "default" else None}

@@ -46,6 +46,11 @@ class ExplainOutput:
     def __str__(self):
         return "".join(self._lines())
 
+    def _repr_html_(self):
+        from .. import _display  # only in notebooks
+
+        return _display.explanation(self)
+
     def _lines(self):
         yield f"Graph Count: {self.graph_count}\n"
         yield f"Graph Break Count: {self.graph_break_count}\n"

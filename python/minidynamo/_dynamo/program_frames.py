@@ -33,13 +33,15 @@ def _outside_of_package(frame):
 
 def _first_of_program(frames):
     """Where the program begins: at the module that Python calls `__main__`, if that is one of the program's; else
-    at the first frame that is not of a library. What a shell runs inside of its own call (`%%time`) begins there."""
+    at the first frame that is not of a library. What a shell or a debugger runs from a text of its own (`%%time`)
+    begins there."""
     own = [not _is_of_library(frame.f_code.co_filename) for frame in frames]
     main = getattr(sys.modules.get("__main__"), "__dict__", None)
     begins = [k for k, frame in enumerate(frames) if own[k] and frame.f_globals is main]
     first = begins[0] if begins else own.index(True) if True in own else len(frames)
     for k in begins[1:]:
-        if not any(own[first + 1 : k]) and k > first + 1 and _is_run_as_text(frames[k]):
+        run_by_library = k > first + 1 or (first > 0 and frames[first].f_code.co_filename == "<string>")
+        if run_by_library and not any(own[first + 1 : k]) and _is_run_as_text(frames[k]):
             first = k
     return first
 

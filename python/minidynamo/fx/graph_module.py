@@ -281,6 +281,11 @@ class GraphModule(Module):
             print(text)
         return text
 
+    def _repr_html_(self):
+        from .. import _display  # only in notebooks
+
+        return _display.graph_module(self)
+
     def __str__(self):
         return "\n".join([
             super().__repr__(), self.code, "# To see more debug info, please use `graph_module.print_readable()`"

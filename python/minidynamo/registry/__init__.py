@@ -32,6 +32,11 @@ class GraphBreak:
     python: str  # the CPythons on which it can be raised, "<=3.11"; "": all
     words: str  # what people look for who mean it, besides what the texts say
 
+    def _repr_html_(self):
+        from .. import _display  # only in notebooks
+
+        return _display.graph_break(self)
+
 
 def _readable(template, args, shown="<{}>"):
     text = re.sub(r"(?<!\{)\{(\d+)\}(?!\})", lambda m: shown.format(args[int(m.group(1))]), template)
