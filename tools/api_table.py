@@ -46,9 +46,8 @@ HEAD = """\
 Every name of torch that minidynamo has, written by `tools/api_table.py`; do not edit. What is not listed is not there:
 asking for it raises AttributeError and says so.
 
-Everywhere: elements live on the CPU (tensors of the device `meta` have none), tensors are dense and strided, there is
-no backward pass (`requires_grad` is kept and propagated as torch does it, except that a write of what requires grad
-through a view does not make its base require grad), and complex32 and quantised dtypes have names but no tensors.
+Everywhere: elements live on the CPU (tensors of the device `meta` have none), and complex32 has a name but no tensors.
+Tensors are dense and strided; sparse, nested, quantised and masked ones are made of such and have functions of their own.
 
 *Dtypes* says what an op computes in, by trying it with f32 f64 f16 bf16 i64 i32 u8 bool. *Lacks* names parameters of
 torch's that are not accepted.

@@ -65,12 +65,18 @@ def on_break(observer):
 
 
 def on_compile(observer):
-    """As on_break(), after each compilation of a function: function, file, line, seconds, entry, compile_id."""
+    """As on_break(), after each compilation of a function: function, file, line, seconds, entry, compile_id.
+
+    What follows a graph break is compiled by itself and is a function of its own, "torch_dynamo_resume_in_f_at_7".
+    """
     return _events.subscribe(observer, ["compile"])
 
 
 def on_recompile(observer):
-    """As on_break(), after a compilation for calls that no code fitted: guard, place, old, new, hint, stack."""
+    """As on_break(), after a compilation for calls that no code fitted: guard, place, old, new, hint, stack.
+
+    `place` is what has changed as the program spells it ("x.size(0)"), `old` and `new` its values, as texts.
+    """
     return _events.subscribe(observer, ["recompile"])
 
 

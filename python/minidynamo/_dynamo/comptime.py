@@ -85,6 +85,12 @@ class ComptimeContext:
 
 
 class _Comptime:
+    """Calls that are made while a function is traced and leave nothing in its graph; plain Python passes over them.
+
+    `comptime(fn, fallback_fn)` calls `fn(context)` with a ComptimeContext while tracing, and `fallback_fn()` where
+    nothing is traced. An exception that `fn` raises leaves the compiled function.
+    """
+
     def __call__(self, fn, fallback_fn=lambda: None):
         """fn(ComptimeContext) is called while tracing, fallback_fn() in plain Python."""
         fallback_fn()

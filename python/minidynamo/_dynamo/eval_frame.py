@@ -167,6 +167,11 @@ def compile(
     processor with a compiler. "max-autotune": the same, and the first calls of each graph find out which is faster,
     machine code or precompiled kernels. Results are the same to the bit. A callable backend gets `mode` as it is.
     `options` of torch's code generator are checked and change nothing: how code is made here is decided by the graph.
+
+    A function gives a function that is called as it is; a module gives a module with the same parameters. Raises at
+    once RuntimeError for an unknown mode or option, or both, InvalidBackend for an unknown name of a backend,
+    AssertionError for what is no callable. A compiled function raises what the plain one does and, with
+    `fullgraph=True`, Unsupported.
     """
     if model is None:
         given = dict(fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
@@ -351,7 +356,11 @@ def reset():
 
 
 def explain(f, *extra_args, **extra_kwargs):
-    """`explain(f)(*args)` runs f compiled and returns an ExplainOutput: graphs, breaks, guards."""
+    """`explain(f)(*args)` runs f compiled, once, and returns an ExplainOutput: graphs, breaks, guards.
+
+    Effects of the call take place, and what it raises is raised. Everything compiled before is forgotten, as by
+    reset(), and so is what was compiled for the report.
+    """
     from .output import ExplainOutput
 
     def inner(*args, **kwargs):

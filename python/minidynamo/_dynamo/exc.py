@@ -33,6 +33,8 @@ class ForbiddenCallable(TorchDynamoException, AssertionError):
 
 
 class InvalidBackend(TorchDynamoException):
+    """`compile(backend=...)` names a backend that is not registered; list_backends() tells those that are."""
+
     def __init__(self, name):
         super().__init__(
             f"Invalid backend: {name!r}, see `torch._dynamo.list_backends()` for available backends.",

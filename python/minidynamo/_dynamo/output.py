@@ -34,6 +34,13 @@ class GuardSummary:
 
 @dataclasses.dataclass
 class ExplainOutput:
+    """What explain() has found; its text is a report.
+
+    `graphs` are the graph modules handed to the backend, in order, `ops_per_graph` their operations, `op_count` how
+    many in all; `break_reasons` are GraphCompileReason, one for each break; `out_guards` GuardSummary; `compile_times`
+    is a text, in seconds.
+    """
+
     graphs: list
     graph_count: int
     graph_break_count: int

@@ -22,6 +22,7 @@ _module_levels = set()  # loggers of single modules that were given a level
 
 
 def get_artifact_logger(artifact):
+    """The logger of one kind of output ("graph_code"). Raises ValueError for a name that is none."""
     if artifact not in ARTIFACTS:
         raise ValueError(f"Artifact name: {artifact} not registered, valid names: {', '.join(sorted(ARTIFACTS))}")
     return _logging.getLogger(artifact_logger_name(artifact))
