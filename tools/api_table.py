@@ -47,7 +47,7 @@ Every name of torch that minidynamo has, written by `tools/api_table.py`; do not
 asking for it raises AttributeError and says so.
 
 Everywhere: elements live on the CPU (tensors of the device `meta` have none), and complex32 has a name but no tensors.
-Tensors are dense and strided; sparse, nested, quantised and masked ones are made of such and have functions of their own.
+Tensors are dense and strided; sparse, nested, quantised and masked ones are made of these, with functions of their own.
 
 *Dtypes* says what an op computes in, by trying it with f32 f64 f16 bf16 i64 i32 u8 bool. *Lacks* names parameters of
 torch's that are not accepted.
