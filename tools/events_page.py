@@ -27,8 +27,8 @@ What the compiler does, as one stream (`python/minidynamo/_events`). Three ways 
 - **OpenTelemetry**: `minidynamo.compiler.export_telemetry()` makes a span of each compilation and adds breaks and
   recompilations to the span they happen in, where the package `opentelemetry-api` is installed.
 
-Logs, counters, compilation metrics, callbacks and profiles take what they say from the same events, as do `explain()` and
-`run --report`. Events that none of them needs are only made while somebody listens.
+Logs, counters, compilation metrics, callbacks and profiles take what they say from the same events, as do `explain()`,
+`check`, `report` and `run --report`. Events that none of them needs are only made while somebody listens.
 
 Version {VERSION} of the schema, for one line of a file: `python/minidynamo/_events/schema.json` (JSON Schema 2020-12).
 Fields may be added without a new version; a field that changes its meaning, or goes, makes one.

@@ -227,9 +227,7 @@ def variables_in_sources():
         for path in (ROOT / folder).rglob("*"):
             if path.suffix == ".py":
                 text = path.read_text(encoding="utf-8")
-                found |= set(re.findall(r"environ(?:\.get)?[(\[]\s*\"(MINIDYNAMO_\w+)\"", text))
-                flags = " ".join(re.findall(r"_env_flag\(([^()]*)\)", text))
-                found |= set(re.findall(r"MINIDYNAMO_\w+", flags))
+                found |= set(re.findall(r"\"(MINIDYNAMO_\w+)\"", text))
             elif path.suffix in (".cpp", ".h"):
                 found |= set(re.findall(r"getenv\(\"(MINIDYNAMO_\w+)\"", path.read_text(encoding="utf-8")))
     return {name for name in found if not name.startswith("MINIDYNAMO_MUTATE")}  # only in the build for make mutate
