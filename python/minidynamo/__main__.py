@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from ._commands import check, explain, program_line, report, run, site
-from ._commands.printed import say
+from ._commands.printed import harmless, say
 
 _EPILOG = """\
 `python -m minidynamo COMMAND --help` tells more of each. A code, or text that names one, is explained:
@@ -26,31 +26,44 @@ def _parser():
     return parser, {name: module.add_to(commands) for name, module in (_WITH_PROGRAMS | _OTHERS).items()}
 
 
-def _answer(args, parser):
-    """Text to print and exit status."""
+def _answer(args, commands):
+    """(text to print, exit status, what is coloured); ends with a usage where nothing was asked."""
     if args.version:
         from . import __version__
 
-        return f"minidynamo {__version__}", 0
-    found = _OTHERS[args.command].answer(args) if args.command else None
+        return f"minidynamo {__version__}", 0, ()
+    module = _OTHERS[args.command]
+    found = module.answer(args)
     if found is None:
-        parser.error("a command is needed: explain CODE or WORDS, explain --list, run SCRIPT")
-    return found
+        commands[args.command].error("explain what? A code, words, a file, or a traceback on the standard input")
+    return (*found, getattr(module, "STYLES", ()))
+
+
+def _meant(argv, commands):
+    """The command line with its command in full: a code alone is explained, a command may be shortened."""
+    if not argv or argv[0].startswith("-") or argv[0] in commands:
+        return argv
+    if explain.codes_in(argv[0]):
+        return ["explain", *argv]
+    full = [name for name in commands if name.startswith(argv[0])]
+    return [*full, *argv[1:]] if len(full) == 1 else argv
 
 
 def main(argv=None):
-    argv = sys.argv[1:] if argv is None else argv
-    arguments = []
     parser, commands = _parser()
+    argv, arguments = _meant(sys.argv[1:] if argv is None else argv, commands), []
     if argv and argv[0] in _WITH_PROGRAMS:
         argv, arguments = program_line.split(argv, commands[argv[0]])
-    elif argv and argv[0] != "explain" and explain.codes_in(argv[0]):
-        argv = ["explain", *argv]
+    elif argv and not argv[0].startswith("-") and argv[0] not in commands:
+        word = harmless(argv[0], 100)
+        parser.error(f"there is no command {word!r}: `explain {word}` looks for it among the breaks")
     args = parser.parse_args(argv)
+    if not (args.command or args.version):
+        parser.exit(2, parser.format_help())
     try:
         if args.command in _WITH_PROGRAMS:
             return _WITH_PROGRAMS[args.command].run(args, arguments)
-        return say(*_answer(args, parser))
+        return say(*_answer(args, commands))
     except KeyboardInterrupt:
         return 130
 

@@ -1,13 +1,17 @@
 """`explain`: what a graph-break code means, found by its number, by words, or in a message, a log or a report."""
 
+import argparse
+import collections
 import dataclasses
+import glob
 import json
 import os
 import re
 import sys
 import textwrap
+import urllib.parse
 
-from .printed import paragraph
+from .printed import harmless, paragraph, reason_of
 
 KINDS = {
     "fundamental": "no tracer can put this into a graph; the program has to be written differently",
@@ -25,11 +29,35 @@ STATUSES = {
 }
 CODE = re.compile(r"(?<![A-Za-z0-9])GB(\d{1,4})(?!\d)", re.IGNORECASE)  # "GB0170", ".../gb/gb0170.html", "GB170x"
 _LONGEST = 1 << 20  # characters that are read of a text
+_MOST_PARTS = 256  # of that length
+_LONGEST_PATH = 4096
+_EPILOG = """\
+examples:
+  python -m minidynamo explain GB0170
+  python -m minidynamo explain 'if x.sum() > 0'
+  python train.py 2>&1 | python -m minidynamo explain
+  python -m minidynamo explain --fix GB0170
+  MINIDYNAMO_TRACE=events python train.py; python -m minidynamo explain events
+
+exit status: 0 answered; 1 nothing found, or the answer cannot be written; 2 wrong usage, no such code or file
+"""
+STYLES = (
+    (r"\bGB\d{4}\b", "bold cyan"),
+    (r"(?<=^GB\d{4}  ).+$", "bold"),
+    (r"^(What happened|What to do|Debug context|It breaks|It prints).*$", "bold"),
+    (r"^  - .+$", "green"),
+    (r"^    (?=\S).+$", "green"),
+    (r"`[^`\n]+`", "yellow"),
+    (r"https?://\S+", "underline"),
+)
 
 
 def add_to(commands):
     """The parser of the command."""
-    sub = commands.add_parser("explain", help="what a graph break means and how to avoid it")
+    sub = commands.add_parser(
+        "explain", help="what a graph break means and how to avoid it", epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     sub.add_argument("--list", action="store_true", help="all codes and their titles")
     sub.add_argument(
         "--area", metavar="AREA", help="all codes of an area (control-flow, tensors, ...) and their titles"
@@ -176,30 +204,51 @@ def _of_area(area):
     return f"There is no area {area!r}: {', '.join(sorted({b.area for b in registry.all_breaks()}))}.", 1
 
 
+def _rows_of_file(path):
+    """The JSON values of its lines, cut-off ones left out; None: it holds none."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read(_LONGEST * 64)
+    rows = []
+    for line in filter(str.strip, text.splitlines()):
+        try:
+            rows.append(json.loads(line))
+        except (ValueError, RecursionError):
+            continue
+    return rows or None
+
+
+def _place_of_event(row):
+    last = row["stack"][-1] if row["stack"] else {"file": "?", "line": 0}
+    return (row["code"] and harmless(row["code"], 20), harmless(last["file"]), int(last["line"]), harmless(row["type"]))
+
+
 def _records(path):
-    """[(times, code, file, line, title)] of what `run --report` or MINIDYNAMO_TRACE wrote; None: it is neither."""
+    """[(times, code, file, line, title)] of what `run --report` or MINIDYNAMO_TRACE wrote, a folder of it too; None: it
+    is neither."""
+    paths = sorted(glob.glob(os.path.join(glob.escape(path), "*.jsonl"))) if os.path.isdir(path) else [path]
+    rows = [row for each in paths for row in _rows_of_file(each) or ()]
     try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.read(_LONGEST * 64).splitlines()
-        rows = [json.loads(line) for line in lines if line.strip()]
-    except (OSError, ValueError):
+        if len(rows) == 1 and isinstance(rows[0], dict) and "places" in rows[0]:
+            return [
+                (int(p["times"]), p["code"] and harmless(p["code"], 20), harmless(p["file"]), int(p["line"]),
+                 harmless(p["title"])) for p in rows[0]["places"]
+            ]  # fmt: skip
+        if not rows or any(not isinstance(row, dict) or "kind" not in row for row in rows):
+            return None
+        counts = collections.Counter(_place_of_event(row) for row in rows if row["kind"] == "break")
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError):
         return None
-    if len(rows) == 1 and isinstance(rows[0], dict) and "places" in rows[0]:
-        return [(p["times"], p["code"], p["file"], p["line"], p["title"]) for p in rows[0]["places"]]
-    if not rows or any(not isinstance(row, dict) or "kind" not in row for row in rows):
-        return None
-    counts = {}
-    for row in rows:
-        if row["kind"] == "break":
-            last = row["stack"][-1] if row["stack"] else {"file": "?", "line": 0}
-            key = (row["code"], last["file"], last["line"], row["type"])
-            counts[key] = counts.get(key, 0) + 1
     return [(times, *key) for key, times in counts.items()]
 
 
 def _of_file(path, as_json):
-    """What a report tells, the most frequent break first; None if the file is none."""
-    records = _records(path) if os.path.isfile(path) else None
+    """What a report tells, the most frequent break first; None if there is no such file, or it is another text."""
+    try:
+        if not (os.path.isfile(path) or os.path.isdir(path)):
+            return None
+        records = _records(path)
+    except (OSError, ValueError) as error:
+        return f"{harmless(path, 500)} cannot be read: {reason_of(error)}", 2
     if records is None:
         return None
     records.sort(key=lambda row: (-row[0], row[1] or "", row[2], row[3]))
@@ -215,11 +264,17 @@ def _of_file(path, as_json):
     return "\n".join(lines), 0
 
 
+def _is_title(title, text):
+    """Whether a text is a title, or an address that ends in one."""
+    title, said = (" ".join(re.findall("[a-z0-9]+", t.lower())) for t in (title, urllib.parse.unquote(text[:1000])))
+    return said == title or ("://" in text and said.endswith(f" {title}"))
+
+
 def _found(text, as_json):
     from .. import registry
     from ..registry.search import search
 
-    exact = [b for b in registry.all_breaks() if b.type.lower() == text.lower()]
+    exact = [b for b in registry.all_breaks() if _is_title(b.type, text)]
     rows = exact or search(text)
     if as_json:
         return json.dumps([dataclasses.asdict(b) for b in rows], indent=1), 0 if rows else 1
@@ -239,12 +294,50 @@ def _is_terminal():
         return True
 
 
-def _standard_input():
-    """Its text, as far as it can be read."""
+def _text_of(file):
+    """Of a long log the beginning, and the codes of the rest; as far as it can be read."""
+    text, codes, last = "", [], ""
     try:
-        return sys.stdin.read(_LONGEST).strip()
+        text = last = file.read(_LONGEST)
+        for _ in range(_MOST_PARTS):
+            if not (part := file.read(_LONGEST)):
+                break
+            codes += [f" GB{number}" for number in _CODE.findall(last[-8:] + part)]
+            last = part
     except (AttributeError, OSError, ValueError):  # there is none, it is closed, or holds no text
+        pass
+    return (text + "".join(dict.fromkeys(codes))).strip()
+
+
+def _codes_of_log(path):
+    """The codes that a file with a log or a traceback names, as a text; "" if there are none."""
+    try:
+        if not os.path.isfile(path):
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return " ".join(codes_in(_text_of(file)))
+    except (OSError, ValueError):
         return ""
+
+
+def _of_path(text, as_json):
+    """(answer or None, the text to explain otherwise) of what may be a path: a report, a log, or words after all."""
+    if len(text) > _LONGEST_PATH or "\0" in text:
+        return None, text
+    if answer := _of_file(text, as_json):
+        return answer, text
+    if codes := _codes_of_log(text):
+        return None, codes
+    if codes_in(text):
+        return None, text
+    if os.path.isfile(text) or (os.path.isdir(text) and os.sep in text):
+        return (
+            f"{harmless(text, 500)} names no code, and is nothing that `run --report` or MINIDYNAMO_TRACE writes.",
+            2,
+        ), text
+    if text.endswith((".json", ".jsonl", ".log")):
+        return (f"There is no file {harmless(text, 500)}.", 2), text
+    return None, text
 
 
 def answer(args):
@@ -257,13 +350,12 @@ def answer(args):
         return _of_area(args.area)
     text = " ".join(args.words).strip()
     if text == "-" or not (args.words or _is_terminal()):
-        text = _standard_input()
+        text = _text_of(sys.stdin)
     if not text:
         return None
-    if of_file := _of_file(text, args.json):
-        return of_file
-    if text.endswith((".json", ".jsonl")) and not codes_in(text):
-        return f"{text} is no file that `run --report` or MINIDYNAMO_TRACE has written.", 2
+    answered, text = _of_path(text, args.json)
+    if answered:
+        return answered
     codes = codes_in(text)
     if not codes:
         return _found(text, args.json)

@@ -1,5 +1,6 @@
 """`run`: a program as `python SCRIPT` or `python -m MODULE` would run it, compiled or with its frames counted."""
 
+import argparse
 import os
 
 from . import program_line
@@ -8,11 +9,21 @@ USAGE = (
     "python -m minidynamo run [--everything] [--trace-more] [--as-torch] [--report FILE] (SCRIPT | -m MODULE) "
     "[argument ...]"
 )
+_EPILOG = """\
+examples:
+  python -m minidynamo run --as-torch train.py --epochs 1
+  python -m minidynamo run --everything --report frames.json -m pytest tests
+
+exit status: that of the program
+"""
 
 
 def add_to(commands):
     """The parser of the command."""
-    sub = commands.add_parser("run", help="run a program, compiled or with its frames counted", usage=USAGE)
+    sub = commands.add_parser(
+        "run", help="run a program, compiled or with its frames counted", usage=USAGE, epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     program_line.add_ways(sub)
     sub.add_argument(
         "--report", metavar="FILE", help="write at exit, as JSON, how the frames of each function ended; - is stdout"
