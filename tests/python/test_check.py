@@ -127,7 +127,7 @@ def check_sarif(log, content):
     assert run["originalUriBaseIds"]["%SRCROOT%"]["uri"].endswith("/")
     prints = [r["partialFingerprints"]["minidynamo/v1"] for r in results]
     assert prints == [f["fingerprint"] for f in content["findings"]] and len(set(prints)) == 3
-    assert "Fix: " in results[0]["message"]["text"] and results[0]["codeFlows"] and results[0]["stacks"]
+    assert "Fix: " in results[0]["message"]["text"] and results[0]["stacks"]
     assert run["invocations"][0]["exitCode"] == 0 and run["invocations"][0]["executionSuccessful"] is True
 
 
@@ -304,6 +304,20 @@ def test_traces_of_the_program_and_of_the_caller(place):
     assert len(os.listdir("mine")) == 1 and len(os.listdir("given")) == 1  # the second is the command's own
     done, content = checked(PROGRAM, MINIDYNAMO_TRACE="given")
     assert len(os.listdir("given")) == 3 and met(content, "fails") == BREAKS
+
+
+def test_a_program_that_closes_all_files_and_calls_on(place):
+    text = PROGRAM.replace("def whole", "def outer(x):\n    return broken(x) + 1\n\n\ndef whole")
+    text = text.replace(
+        "for f in (whole,",
+        "import os\nos.closerange(3, 99)\nfiles = [open(f'mine{n}', 'w') for n in range(5)]\nfor f in (outer,",
+    )
+    done, content = checked(text, "--sarif", "o.sarif")
+    assert done.returncode == 1 and {f["line"] for f in content["findings"] if f["kind"] == "break"} == {14, 19}
+    assert all(os.path.getsize(f"mine{n}") == 0 for n in range(5))
+    (flow,) = json.loads((place / "o.sarif").read_text())["runs"][0]["results"][0]["codeFlows"]
+    functions = [step["location"]["logicalLocations"][0]["name"] for step in flow["threadFlows"][0]["locations"]]
+    assert functions == ["outer", "broken"]
 
 
 def test_pytest_as_the_program(place):

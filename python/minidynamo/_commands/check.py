@@ -247,7 +247,11 @@ def run(args, arguments):
         return USED_WRONGLY
     with folder as into:
         places, started = Places(), time.time()
-        ran = watched.run(program_line.for_python(args, arguments), into, artifacts=())
+        try:
+            ran = watched.run(program_line.for_python(args, arguments), into, artifacts=())
+        except (OSError, ValueError) as error:
+            complain(f"check: the program cannot be started: {reason_of(error)}")
+            return USED_WRONGLY
         program = ["-m", args.module] if args.module is not None else [args.script]
         checked = Checked(
             [harmless(word, 1000) for word in (*program, *arguments)], places, ran, started,

@@ -88,12 +88,14 @@ class _Reader:
         self._last = {}  # thread -> (break event, its finding), (limit event, its finding)
 
     def read(self, events):
+        takers = {
+            "break": self._break, "skip": self._skip, "limit": self._limit, "recompile": self._recompile,
+            "internal_error": self._internal_error,
+        }  # fmt: skip
         for event in events:
-            take = getattr(self, f"_{event['kind']}", None)
-            if take is None:
-                continue
             try:
-                take(event)
+                if take := takers.get(event["kind"]):
+                    take(event)
             except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # a program wrote into the folder
                 continue
 

@@ -1,5 +1,6 @@
 """The findings of a check as a JUnit XML file: a test case for each, and one for the program itself."""
 
+import collections
 import datetime
 import xml.etree.ElementTree as ElementTree
 
@@ -19,9 +20,13 @@ def _told(finding, places):
     return "\n".join(harmless(line) for line in lines if line)
 
 
-def _add_finding(suite, finding, places):
+def _add_finding(suite, finding, places, names):
+    """`names`: those that were used, with how often; a name does not change when lines move."""
     file = harmless(places.relative(finding.file) or finding.file)
-    name = f"{finding.rule} {finding.title} ({finding.function}, line {finding.line})"
+    name = f"{finding.rule} {finding.title} in {finding.function}"
+    names[file, name] += 1
+    if names[file, name] > 1:
+        name += f" ({names[file, name]})"
     case = _case(suite, name, file, file=file, line=str(finding.line))
     text = _told(finding, places)
     if finding.verdict == "fails":
@@ -46,8 +51,9 @@ def render(checked):
         if checked.too_many:
             about = {"type": "max-breaks", "message": f"{checked.breaks} places break graphs"}
             ElementTree.SubElement(case, "failure", about)
-    for finding in checked.findings:
-        _add_finding(suite, finding, checked.places)
+    names = collections.Counter()
+    for finding in sorted(checked.findings, key=lambda f: (f.file, f.line)):
+        _add_finding(suite, finding, checked.places, names)
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("tests", str(len(suite.findall("testcase"))))

@@ -107,8 +107,8 @@ def _result(finding, rule_index, places, has_baseline):
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": "in the baseline"}]
     if finding.stack:
         frames = [_location(places, *frame) for frame in finding.stack]
-        steps = [{"location": frame} for frame in frames]
-        result["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
+        if len(frames) > 1:
+            result["codeFlows"] = [{"threadFlows": [{"locations": [{"location": frame} for frame in frames]}]}]
         result["stacks"] = [{"frames": [{"location": frame} for frame in reversed(frames)]}]
     return result
 

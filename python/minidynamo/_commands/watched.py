@@ -38,10 +38,11 @@ def run(arguments, into, *, artifacts=("graph_code",), **environment):
     process, makes of MINIDYNAMO_TRACE is left alone.
     """
     given = {**os.environ, "MINIDYNAMO_WATCH": str(into), "MINIDYNAMO_WATCH_ARTIFACTS": ",".join(artifacts)}
-    paths = [str(Path(__file__).resolve().parents[2]), *filter(None, [given.get("PYTHONPATH")])]
-    given |= {"PYTHONPATH": os.pathsep.join(paths), **environment}
+    paths = [*_package_path(), *filter(None, [given.get("PYTHONPATH")])]
+    given |= {**({"PYTHONPATH": os.pathsep.join(paths)} if paths else {}), **environment}
     start = time.perf_counter()
-    program = subprocess.Popen([sys.executable, *arguments], env=given)
+    options = subprocess._args_from_interpreter_flags()  # -O, -W, -X, ... of this process
+    program = subprocess.Popen([sys.executable, *options, *arguments], env=given)
     handed_on = {signal.SIGTERM, signal.SIGHUP} | (set() if _has_terminal() else {signal.SIGINT})
 
     def hand_on(number, frame):
@@ -58,6 +59,12 @@ def run(arguments, into, *, artifacts=("graph_code",), **environment):
     return Watched(status, time.perf_counter() - start, _processes(into, program.pid))
 
 
+def _package_path():
+    """Where this package lies, unless Python looks there anyway: what is installed must not hide Python's library."""
+    place = Path(__file__).resolve().parents[2]
+    return [] if place.name in ("site-packages", "dist-packages") else [str(place)]
+
+
 def _has_terminal():
     """Whether a terminal sends Ctrl-C to this process and the program alike."""
     try:
@@ -71,5 +78,5 @@ def _processes(place, first):
     """The events of each file, those of the process `first` before the others."""
     files = sorted(Path(place).glob("*.jsonl")) if os.path.isdir(place) else []
     read = [list(folder.read(file)) for file in files]
-    read = [events for events in read if events]
+    read = [events for events in read if events and all(isinstance(event.get("time"), float) for event in events)]
     return sorted(read, key=lambda events: (events[0].get("pid") != first, events[0]["time"]))

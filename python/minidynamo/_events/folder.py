@@ -25,10 +25,15 @@ class EventFile:
 
     def _open(self, path):
         self._path, self._process = path, os.getpid()
-        self._out = open(path, "ab", buffering=0)  # what a buffer holds would be written by a forked child as well
+        self._open_file()
         self._counts, self._batch = {}, None
         self.started, self._time = self._forked or (time.perf_counter(), time.time())
         self._forked = None
+
+    def _open_file(self):
+        """A number, not an object that would close it: a program may close all files, and open its own under it."""
+        self._out = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._identity = _identity(self._out)
 
     def note_fork(self):
         """In a forked child, whose file is opened with its first event: its time begins here."""
@@ -60,8 +65,15 @@ class EventFile:
             self._give_up(error)
 
     def _write_all(self, data):
+        if _identity(self._out) != self._identity:
+            self._open_file()
         while data:
-            data = data[self._out.write(data) or 0 :]
+            data = data[os.write(self._out, data) :]
+
+    def _close(self):
+        out, self._out = self._out, None
+        if out is not None and _identity(out) == self._identity:
+            os.close(out)
 
     @contextlib.contextmanager
     def batch(self):
@@ -79,13 +91,9 @@ class EventFile:
                 self._give_up(error)
 
     def _give_up(self, error):
-        out, self._out = self._out, None
         self._subscription.remove()
-        sys.stderr.write(f"minidynamo: no more events are written to {self._path}: {error.strerror}\n")
-        try:
-            out.close()
-        except OSError:
-            pass
+        _complain(f"no more events are written to {self._path}: {error.strerror}")
+        self._close()
 
     def begin(self):
         """The first line."""
@@ -101,9 +109,23 @@ class EventFile:
         counts = dict(self._counts)
         self.write(Event("end", {"seconds": time.perf_counter() - self.started, "counts": counts}))
         self._subscription.remove()
-        if self._out is not None:
-            self._out.close()
-            self._out = None
+        self._close()
+
+
+def _identity(descriptor):
+    """Which file is open there; None if none is."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _complain(text):
+    try:
+        sys.stderr.write(f"minidynamo: {text}\n")
+    except (AttributeError, OSError, ValueError):  # the program has none, or closed it
+        pass
 
 
 def _path_in(folder):
@@ -121,7 +143,7 @@ def write_to(folder, version, artifacts="graph_code"):
         file = EventFile(_path_in(folder), version, named)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        sys.stderr.write(f"minidynamo: no events are written to {folder}: {reason}\n")
+        _complain(f"no events are written to {folder}: {reason}")
         return None
     file.begin()
     atexit.register(file.end)
