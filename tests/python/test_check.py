@@ -337,6 +337,10 @@ def test_programs_of_torch_and_without_compilations(place):
     text = PROGRAM.replace("import minidynamo as torch", "import torch")
     done, content = checked(text, "--as-torch", GITHUB_ACTIONS="true")
     assert done.returncode == 1 and met(content, "fails") == BREAKS and "::error file=program.py" in done.stdout
+    text = "import argparse\nargparse.ArgumentParser().parse_args([])\n"
+    done, content = checked(text, "--everything", "--sarif", "o.sarif", "--ignore", "all")
+    assert done.returncode == 0 and "In files that do not count (installed, or left out): " in done.stderr
+    assert met(content, "elsewhere") and "elsewhere" not in (place / "o.sarif").read_text()
     for text, said in (("print(1)", "did not import minidynamo"), ("import minidynamo", "No function was compiled")):
         done, content = checked(text)
         assert done.returncode == 0 and said in done.stderr and content["notes"]
@@ -383,12 +387,18 @@ def test_text_of_programs_is_never_acted_on(place):
         r["locations"][0].get("physicalLocation", {}).get("artifactLocation", {}) for r in log["runs"][0]["results"]
     ]
     named = {"uri": "a%2Cb%3Ac%25%0A%3Cb%3E%1B%5B31m%27%C3%A9.py", "uriBaseId": "%SRCROOT%"}
-    assert uris == [named, {}, named]
+    assert uris == [named, named, named]  # the second is in no file: it is shown where the program begins
     for name in ("o.xml", "o.gitlab", "o.json", "o.sarif"):
         text = (place / name).read_text(encoding="utf-8")
         assert "\x1b" not in text and "\u202e" not in text and len(text) < 50000
     ElementTree.parse(place / "o.xml")
     assert "g\\x1b[1m ::error::<i>" in [f["function"] for f in json.loads((place / "o.json").read_text())["findings"]]
+
+
+def test_a_name_that_is_no_text(place):
+    done, content = checked(PROGRAM.replace("é", "e"), name="a\udcff.py")
+    assert done.returncode == 1 and met(content, "fails") == BREAKS
+    assert "a\\udcff.py:10  GB0059" in done.stderr and content["findings"][0]["path"] == "a\\udcff.py"
 
 
 @pytest.mark.parametrize("environment", [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}, {}])

@@ -42,11 +42,17 @@ class Checked:
     started: float  # seconds since the epoch
     findings: list
     fail_on: str
+    script: str | None = None  # as it was given; None: a module
     max_breaks: int | None = None
     has_baseline: bool = False
     stale: int = 0  # places of the baseline that were not met
     notes: list = dataclasses.field(default_factory=list)
     breaks: int = 0  # places that break graphs, without the known ones
+
+    @property
+    def reported(self):
+        """The findings in files that count: what other tools are told of."""
+        return [finding for finding in self.findings if finding.verdict != "elsewhere"]
 
     @property
     def too_many(self):
@@ -255,7 +261,8 @@ def run(args, arguments):
         program = ["-m", args.module] if args.module is not None else [args.script]
         checked = Checked(
             [harmless(word, 1000) for word in (*program, *arguments)], places, ran, started,
-            gather(ran.processes, places), criteria.text, args.max_breaks, known is not None, notes=_notes(ran),
+            gather(ran.processes, places), criteria.text, args.script if args.module is None else None, args.max_breaks,
+            known is not None, notes=_notes(ran),
         )  # fmt: skip
     counting = _judge(checked, args, known, criteria, ignored)
     fine = _write_all(checked, args, counting)

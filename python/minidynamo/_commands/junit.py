@@ -52,7 +52,7 @@ def render(checked):
             about = {"type": "max-breaks", "message": f"{checked.breaks} places break graphs"}
             ElementTree.SubElement(case, "failure", about)
     names = collections.Counter()
-    for finding in sorted(checked.findings, key=lambda f: (f.file, f.line)):
+    for finding in sorted(checked.reported, key=lambda f: (f.file, f.line)):
         _add_finding(suite, finding, checked.places, names)
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))

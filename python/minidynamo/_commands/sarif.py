@@ -82,7 +82,25 @@ def _location(places, file, line, function, finding=None):
     return where
 
 
-def _result(finding, rule_index, places, has_baseline):
+def _nearest_file(finding, checked):
+    """(file, line) to show a finding at whose code is in no file: code hosts refuse results without one."""
+    for file, line, _ in reversed(finding.stack):
+        if checked.places.uri(file) is not None:
+            return file, line
+    return checked.script, 1
+
+
+def _main_location(finding, checked):
+    where = _location(checked.places, finding.file, finding.line, finding.function, finding)
+    if "physicalLocation" not in where:
+        file, line = _nearest_file(finding, checked)
+        if file is not None:
+            where["physicalLocation"] = _location(checked.places, file, line, "")["physicalLocation"]
+    return where
+
+
+def _result(finding, rule_index, checked):
+    places = checked.places
     said = [f"{finding.title}.", finding.explanation]
     if finding.outcome:
         said.append(f"Then: {OUTCOMES[finding.outcome]}.")
@@ -93,7 +111,7 @@ def _result(finding, rule_index, places, has_baseline):
         "kind": "fail",
         "level": finding.level,
         "message": _message("\n".join(filter(None, said))),
-        "locations": [_location(places, finding.file, finding.line, finding.function, finding)],
+        "locations": [_main_location(finding, checked)],
         "occurrenceCount": max(finding.times, 1),
         "partialFingerprints": {"minidynamo/v1": finding.fingerprint(places.relative(finding.file) or finding.file)},
         "properties": {
@@ -101,7 +119,7 @@ def _result(finding, rule_index, places, has_baseline):
             "hints": list(finding.hints),
         },
     }  # fmt: skip
-    if has_baseline:
+    if checked.has_baseline:
         result["baselineState"] = "unchanged" if finding.verdict == "known" else "new"
     if finding.verdict == "known":
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": "in the baseline"}]
@@ -148,7 +166,7 @@ def render(checked):
 
     by_code = {b.code: b for b in registry.all_breaks() if b.id == b.code}
     rules, indices = [], {}
-    for finding in checked.findings:
+    for finding in checked.reported:
         if finding.rule not in indices:
             indices[finding.rule] = len(rules)
             rules.append(_rule(finding, by_code.get(finding.rule)))
@@ -162,6 +180,6 @@ def render(checked):
         "invocations": [_invocation(checked)],
         "originalUriBaseIds": {"%SRCROOT%": {"uri": checked.places.root_uri()}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(f, indices[f.rule], checked.places, checked.has_baseline) for f in checked.findings],
+        "results": [_result(f, indices[f.rule], checked) for f in checked.reported],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
