@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from ._commands import check, explain, program_line, report, run, site
-from ._commands.printed import harmless, say
+from ._commands.printed import complain, harmless, reason_of, say
 
 _EPILOG = """\
 `python -m minidynamo COMMAND --help` tells more of each. A code, or text that names one, is explained:
@@ -66,6 +66,9 @@ def main(argv=None):
         return say(*_answer(args, commands))
     except KeyboardInterrupt:
         return 130
+    except OSError as error:  # no folder for what runs, no process
+        complain(reason_of(error))
+        return 1
 
 
 if __name__ == "__main__":

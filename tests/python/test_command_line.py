@@ -75,6 +75,11 @@ def test_help_of_each_command(capsys, monkeypatch):
 FILES = {
     "events.jsonl": (EVENT + "\n" + EVENT + "\n" + EVENT[:50], 0, "    2x  GB0059  \\x1b[2Jf:3  \\x1b[31mT\n"),
     "events/one.jsonl": (EVENT, 0, "    1x  GB0059  "),
+    "check.json": (
+        '{\n"findings": [{"times": 7, "rule": "limit", "file": "f", "line": 1, "title": "t"}]\n}\n',
+        0,
+        "    7x  -       f:1  t",
+    ),
     "train.log": ("step 1\nGraph break, see gb0170.html\n", 0, "GB0170  "),
     "some.txt": ("nothing here", 2, "some.txt names no code"),
     "cut.jsonl": ('{"kind":"break"}', 2, "cut.jsonl names no code"),

@@ -174,8 +174,8 @@ def _notes(ran):
         notes.append("the program did not import minidynamo: nothing was compiled")
     elif not any(event["kind"] in ("compile", "break", "skip", "limit") for event in ran.events):
         notes.append("no function was compiled")
-    elif ran.processes[0][-1]["kind"] != "end":
-        notes.append("the program's record ends early: what it did after that is not known")
+    if ran.has_no_end and not ran.signal:
+        notes.append("the program's record has no end: it left by os._exit, or no more could be written")
     return notes
 
 

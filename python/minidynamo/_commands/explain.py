@@ -70,8 +70,9 @@ def add_to(commands):
         "words",
         nargs="*",
         metavar="WHAT",
-        help="GB0124; a line of a log or an address that names a code; words or a line of code to look for; a file "
-        "that `run --report` or MINIDYNAMO_TRACE has written; - or nothing: a traceback or log on the standard input",
+        help="GB0124; a line of a log or an address that names a code; words or a line of code to look for; a log, or "
+        "what `run --report`, `check --json` or MINIDYNAMO_TRACE has written; - or nothing: a traceback or log on the "
+        "standard input",
     )
     return sub
 
@@ -209,6 +210,8 @@ def _rows_of_file(path):
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read(_LONGEST * 64)
     rows = []
+    if text.startswith("{\n"):  # one object over many lines
+        text = " ".join(text.splitlines())
     for line in filter(str.strip, text.splitlines()):
         try:
             rows.append(json.loads(line))
@@ -223,8 +226,8 @@ def _place_of_event(row):
 
 
 def _records(path):
-    """[(times, code, file, line, title)] of what `run --report` or MINIDYNAMO_TRACE wrote, a folder of it too; None: it
-    is neither."""
+    """[(times, code, file, line, title)] of what `run --report`, `check --json` or MINIDYNAMO_TRACE wrote, a folder
+    of it too; None: it is none of these."""
     paths = sorted(glob.glob(os.path.join(glob.escape(path), "*.jsonl"))) if os.path.isdir(path) else [path]
     rows = [row for each in paths for row in _rows_of_file(each) or ()]
     try:
@@ -232,6 +235,11 @@ def _records(path):
             return [
                 (int(p["times"]), p["code"] and harmless(p["code"], 20), harmless(p["file"]), int(p["line"]),
                  harmless(p["title"])) for p in rows[0]["places"]
+            ]  # fmt: skip
+        if len(rows) == 1 and isinstance(rows[0], dict) and "findings" in rows[0]:
+            return [
+                (int(f["times"]), f["rule"] if codes_in(f["rule"]) else None, harmless(f["file"]), int(f["line"]),
+                 harmless(f["title"])) for f in rows[0]["findings"]
             ]  # fmt: skip
         if not rows or any(not isinstance(row, dict) or "kind" not in row for row in rows):
             return None

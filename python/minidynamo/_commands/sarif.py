@@ -48,7 +48,7 @@ def _rule(finding, first):
         "fullDescription": _message(full),
         "help": {**_message(help_), "markdown": _as_markdown(help_)},
         "defaultConfiguration": {"level": _DEFAULT_LEVELS.get(finding.kind, "note")},
-        "properties": {"tags": tags},
+        "properties": {"tags": tags, "precision": "very-high"},
     }
     if uri:
         rule["helpUri"] = uri

@@ -15,13 +15,19 @@ class Watched:
 
     `status`: its exit status, as a shell gives it (128 + the signal that killed it); `signal`: that signal's name, or
     None; `seconds`: how long it ran; `processes`: the events of each process that wrote some, as dictionaries, the
-    program's own first.
+    program's own first, whose number is `pid`.
     """
 
-    def __init__(self, status, seconds, processes):
-        self.seconds, self.processes = seconds, processes
+    def __init__(self, status, seconds, processes, pid=None):
+        self.seconds, self.processes, self.pid = seconds, processes, pid
         self.signal = signal.Signals(-status).name if status < 0 else None
         self.status = 128 - status if status < 0 else status
+
+    @property
+    def has_no_end(self):
+        """Whether the program's own record stops without having ended: by os._exit, a signal, or a full disk."""
+        first = self.processes[0] if self.processes else []
+        return bool(first) and first[0].get("pid") == self.pid and first[-1]["kind"] != "end"
 
     @property
     def events(self):
@@ -56,7 +62,7 @@ def run(arguments, into, *, artifacts=("graph_code",), **environment):
     finally:
         for number, handler in zip(numbers, before):
             signal.signal(number, handler)
-    return Watched(status, time.perf_counter() - start, _processes(into, program.pid))
+    return Watched(status, time.perf_counter() - start, _processes(into, program.pid), program.pid)
 
 
 def _package_path():
