@@ -259,6 +259,14 @@ def test_a_program_that_hangs(place, number):
     assert content["program"]["status"] == 128 + number and signal.Signals(number).name in said
 
 
+def test_a_program_that_ends_its_whole_group(place):
+    (place / "p.py").write_text(PROGRAM + "import os, signal\nos.killpg(0, signal.SIGQUIT)\nsignal.pause()\n")
+    done = start("--json", "out.json", "p.py", start_new_session=True)
+    done.communicate(timeout=30)
+    content = json.loads((place / "out.json").read_text())
+    assert done.returncode == 3 and met(content, "fails") == BREAKS and content["program"]["signal"] == "SIGQUIT"
+
+
 OTHER_PROCESSES = (
     PROGRAM
     + """

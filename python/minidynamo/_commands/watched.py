@@ -38,30 +38,20 @@ class Watched:
 def run(arguments, into, *, artifacts=("graph_code",), **environment):
     """Runs `python ARGUMENTS` with the standard streams of this process; its events go into the folder `into`.
 
-    It sees what the terminal sends, Ctrl-C too; this process waits for it to end, however it does. A request to
-    terminate (SIGTERM, SIGHUP) is handed on to it, and so is an interrupt where there is no terminal that sends it to
-    both. Processes it has started and left running are not waited for. What the program, or who started this
-    process, makes of MINIDYNAMO_TRACE is left alone.
+    It sees what the terminal sends, Ctrl-C too; this process waits for it to end, however it does. Signals that this
+    process gets (SIGTERM, SIGHUP, SIGUSR1, SIGUSR2; SIGINT and SIGQUIT where there is no terminal that sends them to
+    both) are handed on to it. Processes it has started and left running are not waited for. What the program, or who
+    started this process, makes of MINIDYNAMO_TRACE is left alone.
     """
     given = {**os.environ, "MINIDYNAMO_WATCH": str(into), "MINIDYNAMO_WATCH_ARTIFACTS": ",".join(artifacts)}
     paths = [*_package_path(), *filter(None, [given.get("PYTHONPATH")])]
     given |= {**({"PYTHONPATH": os.pathsep.join(paths)} if paths else {}), **environment}
-    start = time.perf_counter()
     options = subprocess._args_from_interpreter_flags()  # -O, -W, -X, ... of this process
-    program = subprocess.Popen([sys.executable, *options, *arguments], env=given)
-    handed_on = {signal.SIGTERM, signal.SIGHUP} | (set() if _has_terminal() else {signal.SIGINT})
-
-    def hand_on(number, frame):
-        if number in handed_on:
-            program.send_signal(number)
-
-    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-    before = [signal.signal(number, hand_on) for number in numbers]
-    try:
+    command = [sys.executable, *options, *arguments]
+    start = time.perf_counter()
+    with _signals_handed_on() as handed_on:
+        program = handed_on.program = subprocess.Popen(command, env=given)
         status = program.wait()
-    finally:
-        for number, handler in zip(numbers, before):
-            signal.signal(number, handler)
     return Watched(status, time.perf_counter() - start, _processes(into, program.pid), program.pid)
 
 
@@ -69,6 +59,30 @@ def _package_path():
     """Where this package lies, unless Python looks there anyway: what is installed must not hide Python's library."""
     place = Path(__file__).resolve().parents[2]
     return [] if place.name in ("site-packages", "dist-packages") else [str(place)]
+
+
+class _signals_handed_on:
+    """While it is entered, signals that ask to end or to do something go to the `program` instead of this process."""
+
+    _ASKING = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+    _KEYS = (signal.SIGINT, signal.SIGQUIT)  # a terminal sends them to the program as well
+
+    def __init__(self):
+        self.program, self._before = None, {}
+        self._handed_on = self._ASKING if _has_terminal() else (*self._ASKING, *self._KEYS)
+
+    def _take(self, number, frame):
+        if self.program is not None and number in self._handed_on:
+            self.program.send_signal(number)
+
+    def __enter__(self):
+        for number in (*self._ASKING, *self._KEYS):
+            self._before[number] = signal.signal(number, self._take)
+        return self
+
+    def __exit__(self, *exc):
+        for number, handler in self._before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _has_terminal():
