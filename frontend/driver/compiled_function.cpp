@@ -99,7 +99,7 @@ CompileOptions* forced_options(const CompileOptions& r) {
 
 EntryRef look_up(PyCodeObject* code, CodeState& state, const CompileOptions* options, const FrameArgs& args,
                  LoadedValues& found) {
-  const Observed observed([&] { return guards_site(code); });
+  const Observed observed([&] { return guards_site(code, static_cast<const FrameNotes*>(state.notes.get())); });
   return find_entry(state, options, args, found);
 }
 

@@ -121,14 +121,21 @@ const PartSite* rest_site(const Entry& entry, const BreakPoint& point, PyCodeObj
 
 const PartSite* plain_site(PyCodeObject* code) {
   const FrameNotes* notes = find_frame_notes(code);
-  if (!notes || notes->is_breaking) return nullptr;  // it is measured as a break
-  return notes->plain_site.get([&] { return name_of_code(PartKind::Plain, code); });
+  return notes ? plain_site(code, *notes) : nullptr;
 }
 
-const PartSite* guards_site(PyCodeObject* code) {
-  const FrameNotes* notes = find_frame_notes(code);
+const PartSite* plain_site(PyCodeObject* code, const FrameNotes& notes) {
+  if (notes.is_breaking) return nullptr;  // it is measured as a break
+  return notes.plain_site.get([&] { return name_of_code(PartKind::Plain, code); });
+}
+
+const PartSite* guards_site(PyCodeObject* code, const FrameNotes* notes) {
   if (!notes) return nullptr;
   return notes->guards_site.get([&] { return name_of_code(PartKind::Guards, code); });
+}
+
+const PartSite* guards_site(PyCodeObject* code, const BreakPoint::Part& part) {
+  return part.guards.get([&] { return name_of_code(PartKind::Guards, code); });
 }
 
 const PartSite* compile_site() {

@@ -353,8 +353,9 @@ Variables lasting_arguments(const BreakPoint& point, const FrameRequest& r) {
   show_whole_frame({part.get(), first.code, first.args.globals, std::move(others)});
 }
 
-EntryRef look_up(const FrameRequest& r, LoadedValues& found) {
-  const Observed observed([&] { return guards_site(r.code); });
+template <class Site>
+EntryRef look_up(const FrameRequest& r, LoadedValues& found, const Site& site) {
+  const Observed observed(site);
   return find_entry(r.code, r.options, r.args, found);
 }
 
@@ -379,7 +380,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
     const bool watched =
         (is_observed(PyThreadState_Get(), code) && !compiles_while_traced()) || overrides_are_changed();
     LoadedValues found;
-    EntryRef following = watched ? EntryRef() : look_up(request, found);
+    EntryRef following = watched ? EntryRef() : look_up(request, found, [&] { return guards_site(code, *next); });
     const bool hit = static_cast<bool>(following);
     if (!hit && !watched) following = compiled_now(request);
     run = PlanRun();
@@ -487,7 +488,7 @@ RunOutcome run_missed(const FrameRequest& request, PyRef& result) {
 RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
   return driven(request.options, [&] {
     LoadedValues found;
-    EntryRef entry = look_up(request, found);
+    EntryRef entry = look_up(request, found, [&] { return guards_site(request.code, find_frame_notes(request.code)); });
     return entry ? run_with(std::move(entry), found.data(), request, result) : run_new(request, result);
   });
 }

@@ -77,6 +77,7 @@ struct BreakPoint {
   struct Part {
     PyRef code;
     std::vector<int> from;
+    SiteSlot guards;  // looking for an entry of the code
   };
   Part breaking;              // executes the instruction; takes held values only; no code: `resume` starts with it
   Part resume, resume_taken;  // taken: of a conditional jump

@@ -36,10 +36,15 @@ void add(std::atomic<T>& sum, By by) {  // of one thread
   sum.store(sum.load(std::memory_order_relaxed) + static_cast<T>(by), std::memory_order_relaxed);
 }
 
-// After so many calls those of a part that takes less than this are measured now and then only.
-constexpr std::int64_t kMeasuredAtFirst = 1000;
+// After so many calls those of a part that takes less than this are measured now and then only, at last one in 8 to 23.
+constexpr std::int64_t kMeasuredAtFirst = 32;
 constexpr double kShort = 10'000;  // ticks; some microseconds
-constexpr std::uint32_t kPasses = 8;
+
+std::uint32_t calls_to_pass(CostRow& row, std::int64_t measured) {
+  const auto most = static_cast<std::uint32_t>(std::min<std::int64_t>(measured / 16, 16));
+  row.random = row.random * 1664525 + 1013904223;
+  return most / 2 + (row.random >> 16) % most;
+}
 
 // One call stands for `passed` others: an outlier does not.
 void note_means(const PartSite& site, std::int64_t measured, double ticks, double own) {
@@ -114,10 +119,8 @@ void Observed::end() noexcept {
   note_means(site, measured, ticks, own);
   if (kind == PartKind::Kernel && region_ && !site.region.load(std::memory_order_relaxed))
     site.region.store(region_, std::memory_order_relaxed);
-  if (measured > kMeasuredAtFirst && site.mean.load(std::memory_order_relaxed) < kShort) {
-    row.random = row.random * 1664525 + 1013904223;
-    site.left.store(kPasses + (row.random >> 28), std::memory_order_relaxed);
-  }
+  if (measured >= kMeasuredAtFirst && site.mean.load(std::memory_order_relaxed) < kShort)
+    site.left.store(calls_to_pass(row, measured), std::memory_order_relaxed);
   try {
     if ((who_ & kForProfile) && is_for_profiles(kind)) {
       const std::int64_t end = steady_now();

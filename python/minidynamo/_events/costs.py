@@ -12,6 +12,7 @@ import time
 
 from .. import _C
 from .._lock import process_lock
+from . import stream
 from .stream import emit, subscribe
 
 _OF = {
@@ -20,7 +21,8 @@ _OF = {
 }  # fmt: skip
 _STATE = {"region": "compiled", "rest": "compiled", "plain": "plain"}
 _FIRST_PAUSE, _PAUSE = 0.1, 2.0  # seconds between two flushes: they grow from the one to the other
-_COPIED = 1 << 23  # float32s: more than caches hold
+_MOST_ANNOTATIONS = 2000
+_COPIED = 1 << 22  # float32s: as much as most caches hold, twice
 
 
 class Costs:
@@ -31,12 +33,14 @@ class Costs:
         self._begin()
         self._bandwidth = 0.0
         self._subscription = subscribe(self._on_compile, ["compile"])
+        stream.on_annotation = self._on_annotation
         _C._observe_costs(True)
         os.register_at_fork(after_in_child=self._follow_fork)
         atexit.register(self.end)
 
     def _begin(self):
         self._written, self._parts, self._seconds_spent = {}, [], 0.0
+        self._annotations = 0
         self._waker, self._is_ended = None, False
 
     def _follow_fork(self):
@@ -61,6 +65,12 @@ class Costs:
         if self._waker is None and not self._is_ended:
             self._start_thread()
 
+    def _on_annotation(self, name, start, seconds):
+        self._annotations += 1
+        if self._annotations <= _MOST_ANNOTATIONS:
+            site = ("user_annotation", str(name), "", "", 0, -1, -1, -1, "")
+            self._parts.append((site, start, seconds, _thread.get_ident()))
+
     def _start_thread(self):
         """Not one of threading's, whose programs count theirs."""
         self._waker = _thread.allocate_lock()
@@ -79,8 +89,9 @@ class Costs:
             except Exception:
                 return  # nobody listens any more; what can be told is told at the end
 
-    def flush(self, copies=False):
-        """Writes what has changed. `copies`: this is a moment to measure how fast memory is copied."""
+    def flush(self, at_end=False, copies=False):
+        """Writes what has changed. `at_end`: the summary even if nothing has; `copies`: this is a moment to measure how
+        fast memory is copied."""
         with self._flushing:
             if self._is_ended:
                 return
@@ -89,11 +100,11 @@ class Costs:
             changed = {key: row for key, row in rows.items() if self._written.get(key) != row["calls"]}
             begun, self._parts = self._parts, []
             parts = _C._take_cost_parts() + begun
-            if not changed and not parts:
+            if not (changed or parts or (at_end and self._written)):
                 return
             self._written = {key: row["calls"] for key, row in rows.items()}
-            if copies and any(row["bytes"] for row in rows.values()):
-                self._bandwidth = max(self._bandwidth, copy_bandwidth())
+            if copies and not self._bandwidth and any(row["bytes"] for row in rows.values()):
+                self._bandwidth = copy_bandwidth()
             with self._file.batch():
                 for key, row in changed.items():
                     times = {name: round(row[name], 9) for name in ("seconds", "own_seconds")}
@@ -118,18 +129,20 @@ class Costs:
             "cost_summary",
             wall_seconds=time.perf_counter() - self._file.started,
             cpu_seconds=time.process_time(),
+            writing_seconds=round(self._seconds_spent, 9),
             observing_seconds=round(self._seconds_spent + measured * each, 9),
-            parts_left_out=left_out,
+            parts_left_out=left_out + max(0, self._annotations - _MOST_ANNOTATIONS),
             copy_bandwidth=round(self._bandwidth),
         )
 
     def end(self):
         """The last of it."""
         self._subscription.remove()
+        stream.on_annotation = None
         if self._waker is not None and self._waker.locked():
             self._waker.release()
         try:
-            self.flush(copies=True)
+            self.flush(at_end=True, copies=True)
         finally:
             self._is_ended = True
             _C._observe_costs(False)

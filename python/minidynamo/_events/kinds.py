@@ -208,10 +208,11 @@ KINDS = {
             "wall_seconds": (NUMBER, "since `run`"),
             "cpu_seconds": (NUMBER, "of the process, all threads"),
             "observing_seconds": (NUMBER, "an estimate of what measuring and writing has taken of them"),
+            "writing_seconds": (NUMBER, "processor time of writing it down, which is part of that"),
             "parts_left_out": (COUNT, "how many pieces are not in the time line"),
             "copy_bandwidth": (
                 NUMBER,
-                "bytes a second, read and written, of a copy of 32 MB, measured once; 0: not measured (yet)",
+                "bytes a second, read and written, of a copy of 16 MB, measured once; 0: not measured (yet)",
             ),
         },
     ),

@@ -13,6 +13,7 @@ from .._logging.output import current
 
 VERSION = 1  # of the schema: raised when a field changes its meaning or goes
 
+on_annotation = None  # called with (name, start, seconds) of each record_function() that has ended
 _listeners = ()  # replaced as a whole: whoever is calling them goes on with those it has
 _standing = {}  # {kind: [function, ...]}: logs and counters; complete when the package is imported
 _lock = process_lock()

@@ -17,6 +17,7 @@ import time
 from .. import _C, _events
 from .._absent import absent_names as _absent_names
 from .._dynamo.eval_frame import is_compiling as _is_compiling
+from .._events import stream as _stream
 
 __all__ = ["emit_nvtx", "profile", "record_function"]
 
@@ -107,6 +108,8 @@ class record_function:  # noqa: N801  torch's name
         part = Part(self.name, self._start, end, len(parts), threading.get_ident())
         for each in _running:
             each._parts.append(part)
+        if _stream.on_annotation is not None:
+            _stream.on_annotation(self.name, self._start / 1e9, (end - self._start) / 1e9)
 
 
 def _record_function_enter(name, args=None):
