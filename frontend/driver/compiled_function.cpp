@@ -97,8 +97,8 @@ CompileOptions* forced_options(const CompileOptions& r) {
   checked(PyObject_CallMethod(module.get(), "refuse_to_compile", nullptr));
 }
 
-EntryRef look_up(PyCodeObject* code, CodeState& state, const CompileOptions* options, const FrameArgs& args,
-                 LoadedValues& found) {
+[[gnu::noinline]] EntryRef look_up(PyCodeObject* code, CodeState& state, const CompileOptions* options,
+                                   const FrameArgs& args, LoadedValues& found) {
   const Observed observed([&] { return guards_site(code, static_cast<const FrameNotes*>(state.notes.get())); });
   return find_entry(state, options, args, found);
 }
@@ -136,7 +136,9 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   const bool runs_plain = notes && notes->runs_plain(*options);
   if (!runs_plain || notes->runs_plain_below(*options)) {
     LoadedValues found;
-    EntryRef entry = state ? look_up(code, *state, options, bound.frame(), found) : EntryRef();
+    EntryRef entry = !state                   ? EntryRef()
+                     : is_anything_observed() ? look_up(code, *state, options, bound.frame(), found)
+                                              : find_entry(*state, options, bound.frame(), found);
     if (Single && entry && !runs_plain && is_single(*entry) && !counting_frames()) [[likely]] {
       bool repeat = false;
       PyObject* out = run_single(*entry, code, found, bound.frame(), repeat);

@@ -353,12 +353,6 @@ Variables lasting_arguments(const BreakPoint& point, const FrameRequest& r) {
   show_whole_frame({part.get(), first.code, first.args.globals, std::move(others)});
 }
 
-template <class Site>
-EntryRef look_up(const FrameRequest& r, LoadedValues& found, const Site& site) {
-  const Observed observed(site);
-  return find_entry(r.code, r.options, r.args, found);
-}
-
 // After a break: execute the instruction, look the resume code up as any frame, go on until a value comes back.
 RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first, Variables lasting, PyRef& result) {
   for (;;) {

@@ -78,6 +78,7 @@ class SiteSlot {
 inline constexpr std::uint8_t kForProfile = 1, kForCosts = 2;
 inline std::atomic<std::uint8_t> parts_observed = 0;
 void observe_parts(std::uint8_t who, bool on);
+inline bool is_anything_observed() { return parts_observed.load(std::memory_order_relaxed) != 0; }
 
 struct ObservedPart {
   const PartSite* site;

@@ -57,8 +57,9 @@ class EventFile:
         self._counts[event.kind] = self._counts.get(event.kind, 0) + 1
         try:
             line = (json.dumps(as_json(event), default=str) + "\n").encode()
-            if self._batch is not None and self._batch[0] == event_thread():
-                self._batch[1].append(line)
+            batch = self._batch
+            if batch is not None and batch[0] == event_thread():
+                batch[1].append(line)
             else:
                 self._write_all(line)
         except OSError as error:
