@@ -98,11 +98,16 @@ PyObject* py_cost_counts(PyObject*, PyObject*) {
                        seconds_of_measuring());
 }
 
+PyObject* py_copy_bandwidth(PyObject*, PyObject*) {
+  return guarded([] { return PyFloat_FromDouble(copy_bandwidth()); });
+}
+
 PyMethodDef kCostFunctions[] = {
     {"_observe_costs", py_observe_costs, METH_O, "Whether it is summed up what parts of the program take."},
     {"_cost_rows", py_cost_rows, METH_NOARGS, "[(site, calls, seconds, own seconds, bytes, threads)] so far."},
     {"_take_cost_parts", py_take_cost_parts, METH_NOARGS, "[(site, start, seconds, thread)] since the last time."},
     {"_cost_counts", py_cost_counts, METH_NOARGS, "(parts not in the time line, times measured, seconds of one)."},
+    {"_copy_bandwidth", py_copy_bandwidth, METH_NOARGS, "Bytes a second of a large copy, measured now."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

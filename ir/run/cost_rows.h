@@ -13,7 +13,7 @@ namespace md {
 struct CostRow {
   const PartSite* site = nullptr;
   const CostRow* next = nullptr;
-  std::atomic<std::int64_t> calls{0}, measured{0}, shown{0};  // shown: in the time line
+  std::atomic<std::int64_t> calls{0}, measured{0};
   std::atomic<double> ticks{0}, own{0};
   int depth = 0;             // of recursion
   std::uint32_t random = 1;  // how many calls go by
@@ -25,16 +25,15 @@ struct ThreadCosts {
   double inside = 0;       // ticks so far of regions, plain frames, breaks and compilations below the innermost one
   double work_inside = 0;  // the same of ops and kernels
   const PartSite* region = nullptr;  // the innermost measured one
-  std::uint64_t next_stretch = 0;    // of the time line
-  int stretch_left = 0;
   std::uint64_t id = 0;
+  int place = 0, shown = 0;  // how many threads were before it; parts of it in the time line
 };
 
 ThreadCosts* costs_here();                                   // null: the thread ends. Throws std::bad_alloc
 CostRow& row_of(ThreadCosts& thread, const PartSite& site);  // throws std::bad_alloc
 std::uint64_t cost_clock();
 // Puts the part that has just ended into the time line, if it has a place there.
-void show_part(ThreadCosts& thread, CostRow& row, std::uint64_t start, std::uint64_t end);
+void show_part(ThreadCosts& thread, const PartSite& site, std::uint64_t start, std::uint64_t end);
 void begin_costs();  // the clocks are compared from now on
 
 }  // namespace md

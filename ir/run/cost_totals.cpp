@@ -31,14 +31,13 @@ bool has_steady_ticks() {
 bool steady_ticks = false;  // asked when the first costs begin
 
 struct Sums {
-  std::int64_t calls = 0, measured = 0, shown = 0;
+  std::int64_t calls = 0, measured = 0;
   double ticks = 0, own = 0;
   int threads = 0;
 
   void add(const CostRow& row) {
     calls += row.calls.load(std::memory_order_relaxed);
     measured += row.measured.load(std::memory_order_relaxed);
-    shown += row.shown.load(std::memory_order_relaxed);
     ticks += row.ticks.load(std::memory_order_relaxed);
     own += row.own.load(std::memory_order_relaxed);
     ++threads;
@@ -46,18 +45,23 @@ struct Sums {
 };
 
 constexpr int kMostParts = 20000;
-constexpr int kKeptForFirsts = 5000;   // of the time line: only for what was not seen before
-constexpr int kFirsts = 3;             // runs of each part that are always shown
-constexpr int kStretch = 64;           // parts shown one after the other
-constexpr double kLongPart = 0.02;     // seconds
-constexpr double kSparseAfter = 60.0;  // seconds in which about two thirds of the places would be used
+constexpr int kKeptForFirsts = 5000;                    // of the time line: only for what was not seen before
+constexpr int kFirsts = 3;                              // runs of each part that are always shown
+constexpr int kThreadsShown = 64, kShownOfThread = 16;  // the first parts of the first threads are shown, too
+constexpr int kStretch = 64;                            // parts shown one after the other
+constexpr double kLongPart = 0.02;                      // seconds
+constexpr double kSparseAfter = 60.0;                   // seconds in which about two thirds of the places would be used
 
 struct Process {
   std::mutex lock;
   std::vector<ThreadCosts*> threads;
+  int threads_begun = 0;
   std::vector<Sums> ended;  // by site: of threads that are gone
   std::vector<TimedPart> parts;
   std::atomic<int> places{kMostParts};
+  // Of the time line. Which thread of several takes a place matters little.
+  std::atomic<std::uint64_t> next_stretch{0};
+  std::atomic<int> stretch_left{0};
   Process* forked_from = nullptr;
 };
 // A forked child begins with another one: the lock may be held by a thread that the child does not have.
@@ -110,7 +114,10 @@ void begin_in_child() {
   fresh->forked_from = process.load();
   process.store(fresh);
   here = nullptr;
-  for (const PartSite* s = newest_part_site(); s; s = s->next) s->passed.store(0, std::memory_order_relaxed);
+  for (const PartSite* s = newest_part_site(); s; s = s->next) {
+    s->passed.store(0, std::memory_order_relaxed);
+    s->shown.store(0, std::memory_order_relaxed);
+  }
 }
 
 ThreadCosts* begin_thread() {
@@ -122,6 +129,7 @@ ThreadCosts* begin_thread() {
   Process& p = costs_of_process();
   const std::lock_guard hold(p.lock);
   p.threads.push_back(made.get());
+  made->place = p.threads_begun++;
   return here = made.release();
 }
 
@@ -138,15 +146,21 @@ std::vector<Sums> sums_by_site(Process& p) {
 bool is_shown(PartKind kind) { return kind != PartKind::Guards && kind != PartKind::Rest && kind != PartKind::Compile; }
 
 // Whether there is a place for the part, given how many are left.
-bool has_place(ThreadCosts& thread, const CostRow& row, std::uint64_t start, std::uint64_t end, int places) {
+bool has_place(Process& p, const ThreadCosts& thread, const PartSite& site, std::uint64_t start, std::uint64_t end) {
+  const int places = p.places.load(std::memory_order_relaxed);
   if (places <= 0) return false;
-  if (places > kKeptForFirsts && row.shown.load(std::memory_order_relaxed) < kFirsts) return true;
+  if (places > kKeptForFirsts && site.shown.load(std::memory_order_relaxed) < kFirsts) return true;
+  if (thread.place < kThreadsShown && thread.shown < kShownOfThread) return true;
   const double tick = steady_ticks ? 4e-10 : 1e-9;  // about
   if (static_cast<double>(end - start) * tick > kLongPart) return true;
-  if (thread.stretch_left > 0) return --thread.stretch_left, true;
-  if (end < thread.next_stretch) return false;
-  thread.stretch_left = kStretch - 1;
-  thread.next_stretch = end + static_cast<std::uint64_t>(kStretch * kSparseAfter / places / tick);
+  if (const int left = p.stretch_left.load(std::memory_order_relaxed); left > 0) {
+    p.stretch_left.store(left - 1, std::memory_order_relaxed);
+    return true;
+  }
+  if (end < p.next_stretch.load(std::memory_order_relaxed)) return false;
+  p.stretch_left.store(kStretch - 1, std::memory_order_relaxed);
+  p.next_stretch.store(end + static_cast<std::uint64_t>(kStretch * kSparseAfter / places / tick),
+                       std::memory_order_relaxed);
   return true;
 }
 
@@ -190,15 +204,15 @@ CostRow& row_of(ThreadCosts& thread, const PartSite& site) {
   return *(thread.rows[site.index] = std::move(made));
 }
 
-void show_part(ThreadCosts& thread, CostRow& row, std::uint64_t start, std::uint64_t end) {
-  if (!is_shown(row.site->about.kind)) return;
+void show_part(ThreadCosts& thread, const PartSite& site, std::uint64_t start, std::uint64_t end) {
+  if (!is_shown(site.about.kind)) return;
   Process& p = costs_of_process();
-  if (!has_place(thread, row, start, end, p.places.load(std::memory_order_relaxed))) return;
-  if (p.places.fetch_sub(1, std::memory_order_relaxed) <= 0) return;
-  row.shown.store(row.shown.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (!has_place(p, thread, site, start, end) || p.places.fetch_sub(1, std::memory_order_relaxed) <= 0) return;
+  site.shown.fetch_add(1, std::memory_order_relaxed);
+  ++thread.shown;
   const std::lock_guard hold(p.lock);
   // Ticks: they become seconds when they are read.
-  p.parts.push_back({row.site, row.site->region.load(std::memory_order_relaxed),
+  p.parts.push_back({&site, site.region.load(std::memory_order_relaxed),
                      static_cast<double>(static_cast<std::int64_t>(start - first_ticks.load())),
                      static_cast<double>(end - start), thread.id});
 }
@@ -254,7 +268,8 @@ CostCounts cost_counts() {
     const Sums& sum = sums[s->index];
     counts.measured += sum.measured;
     if (is_shown(s->about.kind))
-      counts.parts_left_out += sum.calls + s->passed.load(std::memory_order_relaxed) - sum.shown;
+      counts.parts_left_out +=
+          sum.calls + s->passed.load(std::memory_order_relaxed) - s->shown.load(std::memory_order_relaxed);
   }
   return counts;
 }

@@ -37,5 +37,8 @@ struct CostCounts {
 CostCounts cost_counts();
 // Seconds that measuring one part takes, measured now.
 double seconds_of_measuring();
+// Bytes a second, read and written, of copying a large array with the threads a kernel has. Takes some milliseconds.
+// Throws std::bad_alloc.
+double copy_bandwidth();
 
 }  // namespace md

@@ -127,7 +127,7 @@ void Observed::end() noexcept {
       const std::lock_guard hold(observed_lock);
       observed().push_back({&site, started_, end, static_cast<std::uint64_t>(pthread_self())});
     }
-    if (who_ & kForCosts) show_part(*thread_, row, start_, stop);
+    if (who_ & kForCosts) show_part(*thread_, site, start_, stop);
   } catch (...) {  // without memory one part is missing in the profile
   }
 }

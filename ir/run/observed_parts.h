@@ -49,6 +49,7 @@ class PartSite {
   mutable std::atomic<std::uint32_t> left{0};
   mutable std::atomic<std::uint32_t> passed{0};
   mutable std::atomic<double> mean{0}, mean_own{0};      // ticks
+  mutable std::atomic<int> shown{0};                       // in the time line
   mutable std::atomic<const PartSite*> region{nullptr};  // a kernel's
 };
 

@@ -312,6 +312,62 @@ for k in range(3):
     assert sum(row["own_seconds"] for row in process.of("function") + process.of("break")) < 3 * 0.05 * 2 + 1
 
 
+def test_what_a_signal_ends_is_measured_to_its_end(tmp_path):
+    text = """
+import signal, time
+import minidynamo as torch
+@torch.compile
+def f(x):
+    x = x * 2
+    time.sleep(100)
+    return x
+def end(*args):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, end)
+signal.setitimer(signal.ITIMER_REAL, 0.6)
+try:
+    f(torch.ones(3))
+except KeyboardInterrupt:
+    pass
+"""
+    (process,) = run(tmp_path, text)
+    assert 0.1 < process.seconds("break", "f") <= process.seconds("function", "f") <= process.summary["wall_seconds"]
+
+
+def test_a_program_that_is_compiled_whole(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import minidynamo as torch\ndef f(x):\n    return x + 1\nfor k in range(30): f(torch.ones(3))\n"
+    )
+    place = tmp_path / "events"
+    command = [sys.executable, "-m", "minidynamo", "run", "--everything", program]
+    subprocess.run(command, env=environment(place), check=True, capture_output=True, timeout=120)
+    (process,) = runs_in(place)
+    assert process.calls("function", "f", state="compiled") == 30
+    assert not [row for row in process.rows if "json" in row["file"]]  # of whoever writes this
+
+
+def test_many_threads_take_few_places_of_the_time_line(tmp_path):
+    text = """
+import threading
+import minidynamo as torch
+@torch.compile
+def f(x):
+    return x * 2 + 1
+x = torch.ones(3)
+def work():
+    for k in range(3): f(x)
+for k in range(400):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+"""
+    (process,) = run(tmp_path, text)
+    (row,) = process.of("function", "f")
+    assert (row["calls"], row["threads"]) == (1200, 400)
+    assert len(process.parts) < 1000
+
+
 def test_a_full_disk_ends_it_quietly(capsys):
     file = folder.EventFile("/dev/full", "0")
     with file.batch():

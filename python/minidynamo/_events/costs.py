@@ -22,7 +22,6 @@ _OF = {
 _STATE = {"region": "compiled", "rest": "compiled", "plain": "plain"}
 _FIRST_PAUSE, _PAUSE = 0.1, 2.0  # seconds between two flushes: they grow from the one to the other
 _MOST_ANNOTATIONS = 2000
-_COPIED = 1 << 22  # float32s: as much as most caches hold, twice
 
 
 class Costs:
@@ -93,25 +92,28 @@ class Costs:
         """Writes what has changed. `at_end`: the summary even if nothing has; `copies`: this is a moment to measure how
         fast memory is copied."""
         with self._flushing:
-            if self._is_ended:
-                return
-            start = time.thread_time()
-            rows = merged(_C._cost_rows())
-            changed = {key: row for key, row in rows.items() if self._written.get(key) != row["calls"]}
-            begun, self._parts = self._parts, []
-            parts = _C._take_cost_parts() + begun
-            if not (changed or parts or (at_end and self._written)):
-                return
-            self._written = {key: row["calls"] for key, row in rows.items()}
-            if copies and not self._bandwidth and any(row["bytes"] for row in rows.values()):
-                self._bandwidth = copy_bandwidth()
-            with self._file.batch():
-                for key, row in changed.items():
-                    times = {name: round(row[name], 9) for name in ("seconds", "own_seconds")}
-                    emit("cost", **as_cost(key), **{**row, **times})
-                for site, began, seconds, thread in parts:
-                    emit("part", **self._as_part(site, began, seconds), thread=thread)
-                self._emit_summary(start)
+            if not self._is_ended:
+                # `run --everything` compiles frames of the program, not these.
+                _C._call_unhooked(self._flush, (at_end, copies), {})
+
+    def _flush(self, at_end, copies):
+        start = time.thread_time()
+        rows = merged(_C._cost_rows())
+        changed = {key: row for key, row in rows.items() if has_changed(self._written.get(key), row)}
+        begun, self._parts = self._parts, []
+        parts = _C._take_cost_parts() + begun
+        if not (changed or parts or (at_end and self._written)):
+            return
+        self._written.update(changed)
+        if copies and not self._bandwidth and any(row["bytes"] for row in rows.values()):
+            self._bandwidth = _C._copy_bandwidth()
+        with self._file.batch():
+            for key, row in changed.items():
+                times = {name: round(row[name], 9) for name in ("seconds", "own_seconds")}
+                emit("cost", **as_cost(key), **{**row, **times})
+            for site, began, seconds, thread in parts:
+                emit("part", **self._as_part(site, began, seconds), thread=thread)
+            self._emit_summary(start)
 
     def _as_part(self, site, began, seconds):
         kind, name, function, *_, compile_id = site
@@ -168,24 +170,14 @@ def merged(rows):
     return found
 
 
+def has_changed(before, now):
+    """Whether a row is to be written again. Times of what did not run change a little, as what a tick is taken for."""
+    if before is None or before["calls"] != now["calls"]:
+        return True
+    return now["seconds"] - before["seconds"] > 1e-4 * now["seconds"] + 1e-6
+
+
 def as_cost(key):
     """The fields of a `cost` event that tell it apart."""
     names = ("of", "name", "function", "file", "line", "column", "end_line", "end_column", "compile_id", "state")
     return dict(zip(names, key))
-
-
-def copy_bandwidth():
-    """Bytes a second, read and written, of copying a large tensor, by all threads a kernel may have; 0.0: not known."""
-    try:
-        _C._observe_costs(False)
-        tensors = [_C.empty(_COPIED, dtype=_C.float32, device="cpu") for _ in range(2)]
-        best = 0.0
-        for _ in range(2):
-            start = time.perf_counter()
-            tensors[0].copy_(tensors[1])
-            best = max(best, 2 * 4 * _COPIED / (time.perf_counter() - start))
-        return best
-    except Exception:
-        return 0.0
-    finally:
-        _C._observe_costs(True)
