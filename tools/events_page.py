@@ -27,6 +27,20 @@ What the compiler does, as one stream (`python/minidynamo/_events`). Three ways 
 - **OpenTelemetry**: `minidynamo.compiler.export_telemetry()` makes a span of each compilation and adds breaks and
   recompilations to the span they happen in, where the package `opentelemetry-api` is installed.
 
+With `MINIDYNAMO_TRACE_COSTS=1` beside the folder, a process also writes what it costs (`cost`, `part`,
+`cost_summary`): after 0.1 s, then at growing distances, at last every two seconds, and at its end. Of one that is
+killed the last of these stays. The children of a fork begin with nothing. How to read it:
+
+- Calls are counted one by one. Those that take less than some microseconds are not all measured: the time of the others
+  is that of the measured ones (docs/performance.md).
+- `seconds` of a function that breaks are those from its first entry to its end: the breaks and its other parts
+  (`torch_dynamo_resume_in_...`, which have rows of their own for each graph) are inside. Summing up `own_seconds` of
+  functions and breaks counts nothing twice. Compilations are in no function's own time: `compile` tells them.
+- A function is `plain` where a compilation was asked for and did not come about, not where nobody asked. Below a plain
+  function under which nothing was compiled for 16 calls, others are no longer looked at: their time is in its own.
+- A generator or coroutine that Python runs has no row: its time is its caller's, while it is suspended nobody's.
+- What has not ended (a `time.sleep` in which the process is killed) is not there yet.
+
 Logs, counters, compilation metrics, callbacks and profiles take what they say from the same events, as do `explain()`,
 `check`, `report` and `run --report`. Events that none of them needs are only made while somebody listens.
 
