@@ -39,6 +39,7 @@ class _Builder:
         self.sources = Sources(min(begun) if begun else None)
         self.functions, self.breaks, self.recompiles = {}, {}, {}
         self.compile_seconds = {}
+        self.inlined = set()  # entries that end at a break of a function they have inlined
 
     def _of(self, kind):
         return self.events.by_kind[kind]
@@ -131,6 +132,8 @@ class _Builder:
             row = self.breaks.get(key)
             if row is None:
                 row = self.breaks[key] = self._new_break(event, where)
+            if len(event["stack"]) > 1:
+                self.inlined.add((event["process"], entry_of(event["compile_id"])))
             row["traces"] += 1
             row["outcomes"][event["outcome"]] += 1
             outer = event["stack"][0] if event["stack"] else where
@@ -153,7 +156,8 @@ class _Builder:
             "code": event["code"], "title": event["type"], "context": event["context"],
             "explanation": event["explanation"], "hints": list(event["hints"]), "file": where["file"],
             "line": where["line"], "column": where.get("column", -1), "short": short(where["file"]),
-            "function": owner["name"], "stack": stack, "outcomes": Counter(), "traces": 0, "runs": 0, "seconds": 0.0,
+            "function": owner["name"], "stack": stack, "outcomes": Counter(), "traces": 0, "runs": 0,
+            "outer_runs": 0, "seconds": 0.0,
             "own_seconds": 0.0, "before": [], "after": [], "id": f"break-{len(self.breaks) + 1}",
         }  # fmt: skip
         owner["breaks"].append(row["id"])
@@ -193,12 +197,13 @@ class _Builder:
             if not known and row["state"] != "compiled" and not _own(row):
                 continue
             owner = self._function(row["file"], row["line"], row["function"])
-            owner["calls"] += row["calls"]
+            whole = root_of(row["function"])[1] is None  # what follows a break is no call of its own
+            owner["calls"] += row["calls"] if whole else 0
             if row["state"] == "compiled":
                 owner["compiled_seconds"] += _own(row)
             else:
                 owner["plain_seconds"] += _own(row)
-                owner["plain_calls"] += row["calls"]
+                owner["plain_calls"] += row["calls"] if whole else 0
         inner, outer = {}, {}  # breaks by where they are, and by the frames that called it
         for met in self.breaks.values():
             inner.setdefault((met["file"], met["line"]), []).append(met)
@@ -211,10 +216,16 @@ class _Builder:
             owner = self._function_around(row["file"], row["line"], row["function"])
             owner["break_seconds"] += _own(row)
             met = (exact or rows or [outer.get(at)])[0]
-            if met is not None:
-                met["runs"] += row["calls"] if rows else 0
-                met["seconds"] += row["seconds"] if rows else 0.0
-                met["own_seconds"] += _own(row)
+            if met is None:
+                continue
+            met["own_seconds"] += _own(row)
+            if (row["process"], entry_of(row["compile_id"])) in self.inlined:  # the same, seen from its caller
+                met["outer_runs"] += row["calls"]
+            elif rows:
+                met["runs"] += row["calls"]
+                met["seconds"] += row["seconds"]
+        for met in self.breaks.values():
+            met["runs"] = met["runs"] or met["outer_runs"]
 
     # ---- all together --------------------------------------------------------------------------------------------
 

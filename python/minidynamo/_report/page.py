@@ -59,7 +59,7 @@ def render(model, settings=()):
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     environment.filters.update(duration=words.duration, amount=words.amount, many=words.many, share=words.share)
-    environment.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
+    environment.filters["sentence"] = words.sentence
     environment.filters["ticks"] = lambda text: Markup(_TICKS.sub(r"<code>\1</code>", str(escape(budget.shown(text)))))
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -2,7 +2,7 @@
 
 import os
 
-from .words import amount, duration, many, share
+from .words import amount, duration, many, sentence, share
 
 
 def title(model):
@@ -51,7 +51,7 @@ def summary(model):
     for number, row in enumerate(model["first"], 1):
         what = ": ".join(filter(None, [row["place"], row["code"]]))
         cost = f"; {row['cost']}" if row["cost"] else ""
-        rows += [f"{number}. {what} {row['how']}{cost}.", f"   {row['hint'][:1].upper()}{row['hint'][1:]}"]
+        rows += [f"{number}. {what} {row['how']}{cost}.", f"   {sentence(row['hint'])}"]
     if not model["first"] and model["totals"]["compilations"]:
         rows.append("No graph breaks, and nothing was compiled twice.")
     return [_printable(row.replace("µs", "us")) for row in rows]
@@ -110,7 +110,7 @@ def of_break(met, measured):
     """How often it broke, what that took, and what came of it."""
     parts = []
     if met["runs"]:
-        each = met["seconds"] / met["runs"]
+        each = (met["seconds"] or met["own_seconds"]) / met["runs"]
         parts.append(f"Broke {many(met['runs'], 'time')}, {duration(met['own_seconds'])} in all, {duration(each)} each")
     elif measured:
         parts.append("No time was measured here")

@@ -36,3 +36,9 @@ def size(count):
         if count >= whole:
             return f"{count / whole:.3g} {unit}"
     return f"{count:.0f} B"
+
+
+def sentence(text):
+    """With a capital letter, unless it begins with a name of the program or of ours."""
+    first = text.split(" ", 1)[0]
+    return text[:1].upper() + text[1:] if first.isalpha() else text
