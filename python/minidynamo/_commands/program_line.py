@@ -13,7 +13,8 @@ def split(argv, sub):
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-m", "--"):
         name, equals, _ = argv[at].partition("=")
         meant = [name] if name in takes_value else [full for full in takes_value if full.startswith(name)]
-        at += 2 if not equals and len(meant) == 1 and takes_value[meant[0]] else 1
+        is_whole = name.startswith("--") or name in takes_value  # not -oFILE
+        at += 2 if not equals and is_whole and len(meant) == 1 and takes_value[meant[0]] else 1
     if argv[at : at + 1] == ["--"]:
         argv = [*argv[:at], *argv[at + 1 :]]
     at += 2 if argv[at : at + 1] == ["-m"] else 1
