@@ -117,6 +117,20 @@ def test_the_model_of_a_run(ran):
     assert found["program"]["status"] == 0
 
 
+def test_what_it_cost(ran):
+    found = ran[2]
+    (met,), (function,), totals = found["breaks"], found["functions"], found["totals"]
+    assert found["has_costs"] and (met["runs"], function["calls"]) == (3, 3)
+    assert 0 < met["own_seconds"] <= met["seconds"] and function["break_seconds"] == met["own_seconds"]
+    parts = ("compile_seconds", "recompile_seconds", "break_seconds", "plain_seconds")
+    assert function["lost"] == pytest.approx(sum(function[part] for part in parts))
+    assert 0 < totals["lost"] < found["program"]["seconds"] and 0 < totals["compiled_share"] < 1
+    assert [row["anchor"] for row in found["first"] if row["cause"] == "break"] == [met["id"]]
+    assert {part["category"] for part in found["timeline"]["parts"]} >= {"compile", "region", "break"}
+    shown = ran[1].text
+    assert "Broke 3 times" in shown and "GB0059 broke 3 times" in shown
+
+
 def test_entries_with_kernels_and_what_they_are_handed(ran):
     found = ran[2]
     first, rest = found["entries"][:2]

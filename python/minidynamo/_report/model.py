@@ -297,7 +297,8 @@ class _Builder:
         totals["copy_bandwidth"] = max(bandwidths) if bandwidths else None
         seconds = made["program"]["seconds"]
         measured = made["has_costs"] and seconds
-        totals["compiled_share"] = totals["compiled_seconds"] / seconds if measured else None
+        everywhere = sum(row["seconds"] or 0.0 for row in made["processes"])  # several processes run beside each other
+        totals["compiled_share"] = min(totals["compiled_seconds"] / max(seconds, everywhere), 1.0) if measured else None
         return totals
 
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 from . import drawing, sentences, timeline, words
@@ -105,11 +106,22 @@ def _view(model, budget):
 def _functions(model, sources, budget, left_out):
     shown = {met["id"] for met in model["breaks"][: _MOST["breaks"]]}
     shown |= {each["id"] for each in model["recompiles"][: _MOST["recompilations"]]}
+    times = _kernel_times(model)
     rows = []
     for k, function in enumerate(_first(model["functions"], "functions", left_out)):
-        lines = source_rows(function, model, sources, budget, shown) if k < _MOST["sources"] else None
+        lines = source_rows(function, model, sources, budget, shown, times) if k < _MOST["sources"] else None
         rows.append({**function, "lines": lines, "open": k < 3, "facts": sentences.of_function(function, model)})
     return rows
+
+
+def _kernel_times(model):
+    """{(file, line): seconds in kernels}: a kernel's time in equal parts on the lines that its ops come from."""
+    times = {}
+    for kernel in model["kernels"]:
+        for line in kernel["lines"]:
+            key = (line["file"], line["line"])
+            times[key] = times.get(key, 0.0) + kernel["seconds"] / len(kernel["lines"])
+    return times
 
 
 def _breaks(model, entries, budget, left_out):
@@ -162,10 +174,16 @@ def _entries(model, budget, left_out):
              "code_left_out": code_left_out, "output_code": output, "output_left_out": output_left_out,
              "guards_shown": [[budget.cut(each, 400)[0] for each in row] for row in guards],
              "guards_left_out": f"{words.amount(more)} more are left out." if more else "",
-             "pictures": [_picture(graph, costs.get((entry["process"], entry["compile_id"]), {}))
-                          for graph in entry["graphs"]]}
+             "pictures": _pictures(entry, costs.get((entry["process"], entry["compile_id"]), {}))}
         )  # fmt: skip
     return rows
+
+
+def _pictures(entry, costs):
+    """Those of its graphs. Kernels of one name were measured together: their boxes say how many they are."""
+    alike = Counter(kernel["name"] for graph in entry["graphs"] for kernel in graph["kernels"])
+    told = {name: cost if alike[name] < 2 else f"{alike[name]} alike: {cost}" for name, cost in costs.items()}
+    return [_picture(graph, told) for graph in entry["graphs"]]
 
 
 def _picture(graph, costs):

@@ -6,8 +6,10 @@ _MOST_LINES = 160
 _AROUND = 6  # lines that are shown around a mark of a long function
 
 
-def source_rows(function, model, sources, budget, links):
-    """Rows of the table: lines with number, cost, code, kind and marks; gaps. `links`: what a mark can lead to."""
+def source_rows(function, model, sources, budget, links, kernel_times):
+    """Rows of the table: lines with number, cost, code, kind and marks; gaps. `links`: what a mark can
+    lead to; `kernel_times`: {(file, line): seconds}.
+    """
     lines = sources.lines(function["file"])
     marks = _marks(function, model)
     first, last = function["line"] or min(marks, default=1), function["last"]
@@ -25,10 +27,12 @@ def source_rows(function, model, sources, budget, links):
             found.append({"gap": many(number - before - 1, "line")})
         before = number
         told = marks.get(number, {"marks": [], "seconds": None})
+        computed = kernel_times.get((function["file"], number))
         indent = text[: len(text) - len(text.lstrip())]
         rest, cut = budget.cut(text, 600)
         found.append(
             {"gap": "", "number": number, "cost": duration(told["seconds"]) if told["seconds"] else "",
+             "computed": f"≈ {duration(computed)}" if computed else "",
              "code": rest if cut or code is None else code, "kind": told["marks"][0]["kind"] if told["marks"] else "",
              "marks": [
                  {**mark, "indent": indent[:40], "anchor": mark["anchor"] if mark["anchor"] in links else ""}
@@ -52,7 +56,9 @@ def _marks(function, model):
             row["seconds"] += met["own_seconds"]
     for each in model["recompiles"]:
         if each["id"] in recompiles:
-            what = f"compiled again {many(each['times'], 'time')}: `{each['place'] or each['guard']}` changed"
+            name = each["place"] or each["guard"]
+            name = f"what a break hands on (`{name}`)" if name.startswith("___stack") else f"`{name}`"
+            what = f"compiled again {many(each['times'], 'time')}: {name} changed"
             at(function["line"])["marks"].append({"kind": "recompile", "text": what, "anchor": each["id"]})
     if function["plain_calls"]:
         what = f"{many(function['plain_calls'], 'call')} ran as plain Python, {duration(function['plain_seconds'])}"
