@@ -279,7 +279,8 @@ def events_of(file, breaks=1, functions=1, costs=True, text=EVIL):
         add("internal_error", error=text, **place)
     for k in range(breaks):
         frame = {"function": text, "file": file, "line": k + 1, "end_line": k + 1, "column": 3, "end_column": 900}
-        add("break", code=f"GB{k % 222:04}", type=text, context=text, explanation=text, hints=[text], stack=[frame] * 3,
+        code = ["../GB0001", None, f"GB{k % 222:04}"][min(k, 2)]
+        add("break", code=code, type=text, context=text, explanation=text, hints=[text], stack=[frame] * 3,
             outcome="resumed")  # fmt: skip
     if costs:
         add("cost", of="kernel", name=text, function="", file="", line=0, compile_id="0/0", state="", calls=3,

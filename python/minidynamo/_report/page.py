@@ -18,6 +18,7 @@ _MOST_TRACE = 8000  # parts in the page; `--timeline` writes all
 _BUDGET = 6_000_000  # characters of texts that may be cut
 _LONGEST_TEXT, _SHORTEST_TEXT = 700, 80
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CODE = re.compile(r"GB\d{4}", re.ASCII)
 _TICKS = re.compile(r"`([^`]+)`")
 
 
@@ -131,18 +132,19 @@ def _breaks(model, entries, budget, left_out):
     rows, fixed = [], {}
     for met in _first(model["breaks"], "breaks", left_out):
         code, fix = met["code"], None
-        if code and code not in fixed and len(fixed) < _MOST_FIXES:
+        known = code is not None and _CODE.fullmatch(code)
+        if known and code not in fixed and len(fixed) < _MOST_FIXES:
             fix = _whole(programs.pair(code), budget)
             fixed[code] = met["id"] if fix is not None else None
         links = {
             f"{name}_links": [entries[each] for each in met[name] if each in entries][:_MOST_LINKS]
             for name in ("before", "after")
         }
-        number = int(code[2:]) if code else -1
+        number = int(code[2:]) if known else -1
         rows.append(
             {**met, **links, "fix": fix, "fix_at": fixed.get(code) if fix is None else None,
              "facts": sentences.of_break(met, model["has_costs"]),
-             "link": message.link(number) if message.is_published(number) else ""}
+             "link": message.link(number) if known and message.is_published(number) else ""}
         )  # fmt: skip
     return rows
 
