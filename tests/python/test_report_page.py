@@ -15,7 +15,7 @@ import pytest
 from minidynamo._events import folder
 
 pytest.importorskip("jinja2")
-from minidynamo._report import drawing, graph_text, page, timeline, words  # noqa: E402
+from minidynamo._report import drawing, graph_text, page, resumed, timeline, words  # noqa: E402
 from minidynamo._report.model import Run, model  # noqa: E402
 from minidynamo._report.places import Sources  # noqa: E402
 
@@ -348,6 +348,51 @@ def test_columns_are_bytes(tmp_path):
     assert Sources().executed({**frame, "column": -1}) == ("", "ß = g(x.item())", "")
     assert Sources().function_at(str(path), 2)[:3] == (1, 2, "f")
     assert Sources(started=0).note(str(path)).startswith("The file has changed")
+
+
+RESUMED = """\
+def f(x, items):
+    for k in items:
+        x = x * k
+        print(k)
+        x = x + 1
+    with ctx() as c:
+        z = g(x,
+              h(c))
+    if z > 3:
+        x = 1
+    elif z > 2:
+        x = 2
+    return w + x
+def one(x): return x.item() + 1
+"""
+REST = ["if z > 3:", "    x = 1", "elif z > 2:", "    x = 2", "return w + x"]
+
+
+@pytest.mark.parametrize(
+    ("at", "lines"),
+    [
+        (2, ["# goes on at the first line of:", *RESUMED.splitlines()[1:5], *RESUMED.splitlines()[5:8], *REST]),
+        (4, ["# goes on in the middle of:", "___stack0", "x = x + 1", "# and the next rounds of: for k in items:",
+             *RESUMED.splitlines()[5:8], *REST]),
+        (8, ["# inside of: with ctx() as c:", "# goes on in the middle of:", "z = g(x,", "h(c))", *REST]),
+        (9, ["# goes on at the first line of:", *REST]),
+        (11, ["# goes on at the first line of:", "if z > 2:", "    x = 2", "return w + x"]),
+        (13, ["# goes on in the middle of:", "return w + x"]),
+        (14, ["# goes on in the middle of:", "return ___stack0 + 1"]),
+        (99, []),
+    ],
+)  # fmt: skip
+def test_what_follows_a_break_as_python(tmp_path, at, lines):
+    path = tmp_path / "program.py"
+    path.write_text(RESUMED)
+    place = {"file": str(path), "function": "resumed"}
+    broken = {4: (8, 16), 14: (19, 27)}.get(at, (-1, -1))
+    frame = {**place, "line": at, "end_line": at, "column": broken[0], "end_column": broken[1]}
+    resume = {**place, "line": 1, "at": at, "arguments": ["___stack0", "x"]}
+    shown = resumed.python_of(Sources(), resume, frame if broken[0] > 0 else None).splitlines()
+    first = ["def resumed(___stack0, x):", "# ___stack0: the value of what broke"] if lines else []
+    assert [line.strip() for line in shown] == [*first, *[line.strip() for line in lines]]
 
 
 def graph_of(length):

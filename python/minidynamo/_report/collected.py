@@ -9,25 +9,21 @@ _RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_(\d+)$", re.DOTALL)
 _COST_KEY = ("of", "name", "function", "file", "line", "column", "compile_id", "state")
 
 
-_TEXTS = ("of", "name", "function", "file", "compile_id", "state", "category")
-_NUMBERS = ("line", "calls", "seconds", "own_seconds", "bytes", "threads", "start", "parts_left_out", "time")
 _DEFAULTS = {"string": "", "integer": 0, "number": 0.0, "boolean": False, "array": [], "object": {}}
 _TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
 
 
 def _complete(event):
     """The event with every field of its kind: what is missing, or is something else, is as good as nothing."""
-    fields = {name: type_.get("type") for name, (type_, _) in KINDS.get(event["kind"], ("", {}))[1].items()}
-    if event["kind"] in ("cost", "part", "cost_summary"):
-        fields |= {**dict.fromkeys(_TEXTS, "string"), **dict.fromkeys(_NUMBERS, "number")}
-    fields |= {"time": "number", "compile_id": "string"}
+    fields = {"time": "number", "compile_id": "string"}
+    for name, (type_, _) in KINDS.get(event["kind"], ("", {}))[1].items():
+        fields[name] = "string" if "enum" in type_ else type_.get("type")
     made = dict(event)
     for name, type_ in fields.items():
         if type_ in _TYPES and not isinstance(made.get(name), _TYPES[type_]):
             made[name] = _DEFAULTS[type_]
-    for name in ("code", "outcome"):
-        if event["kind"] == "break" and not isinstance(made.get(name), str):
-            made[name] = None if name == "code" else ""
+    if event["kind"] == "break" and not isinstance(made.get("code"), str):
+        made["code"] = None
     if "stack" in made and isinstance(made["stack"], list):
         made["stack"] = [frame for frame in made["stack"] if _is_frame(frame)]
     return made

@@ -59,6 +59,7 @@ class _Builder:
             "recompiles": sorted(self.recompiles.values(), key=lambda r: (-r["seconds"], -r["times"])),
             "entries": found,
             "kernels": entries.kernels(self.events, found),
+            "ops": self._ops(),
             "timeline": timeline.timeline(self.events),
             "processes": self._processes(),
             "has_costs": self.events.has_costs(),
@@ -76,7 +77,8 @@ class _Builder:
             self.functions[key] = {
                 "name": root, "file": file, "line": line, "short": short(file), "compilations": 0, "calls": 0,
                 "compile_seconds": 0.0, "recompile_seconds": 0.0, "break_seconds": 0.0, "plain_seconds": 0.0,
-                "compiled_seconds": 0.0, "plain_calls": 0, "breaks": [], "recompiles": [], "limits": [], "skips": [],
+                "compiled_seconds": 0.0, "guard_seconds": 0.0,
+                "plain_calls": 0, "breaks": [], "recompiles": [], "limits": [], "skips": [],
                 "errors": [], "note": self.sources.note(file),
             }  # fmt: skip
         return self.functions[key]
@@ -192,6 +194,8 @@ class _Builder:
     # ---- costs ---------------------------------------------------------------------------------------------------
 
     def _costs(self):
+        for row in self.events.costs_of("guards"):
+            self._function(row["file"], row["line"], row["function"])["guard_seconds"] += row["seconds"]
         for row in self.events.costs_of("function"):
             known = (row["file"], row["line"]) in self.functions
             if not known and row["state"] != "compiled" and not _own(row):
@@ -247,6 +251,15 @@ class _Builder:
         for row in rows:
             row["outcomes"] = dict(row["outcomes"])
         return rows
+
+    def _ops(self):
+        """Operations that ran by themselves, outside of graphs: {name: calls, seconds} each, the dearest first."""
+        found = {}
+        for row in self.events.costs_of("op"):
+            known = found.setdefault(row["name"], {"name": row["name"], "calls": 0, "seconds": 0.0})
+            known["calls"] += row["calls"]
+            known["seconds"] += _own(row)
+        return sorted(found.values(), key=lambda op: -op["seconds"])
 
     def _program(self):
         first = self._of("run")[:1]

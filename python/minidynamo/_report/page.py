@@ -12,7 +12,7 @@ from .places import Sources
 from .source_view import source_rows
 
 TEMPLATES = Path(__file__).parent / "templates"
-_MOST = {"functions": 300, "sources": 60, "breaks": 150, "recompilations": 150, "entries": 60, "kernels": 80}
+_MOST = {"functions": 300, "sources": 60, "breaks": 150, "recompilations": 150, "entries": 60, "kernels": 80, "ops": 25}
 _MOST_GUARDS, _MOST_CODE, _MOST_FIXES, _MOST_LINKS = 80, 24_000, 40, 8
 _MOST_TRACE = 8000  # parts in the page; `--timeline` writes all
 _BUDGET = 6_000_000  # characters of texts that may be cut
@@ -99,7 +99,8 @@ def _view(model, budget):
         "ended": sentences.ended(model), "shares": sentences.shares(model),
         "functions": _functions(model, sources, budget, left_out), "breaks": _breaks(model, shown, budget, left_out),
         "recompiles": _first(model["recompiles"], "recompilations", left_out), "entries": entries,
-        "kernels": _kernels(model, shown, left_out), "processes": model["processes"][:100],
+        "kernels": _kernels(model, shown, left_out), "ops": _first(model["ops"], "ops", left_out),
+        "processes": model["processes"][:100],
         **_timeline(model, left_out),
     }  # fmt: skip
 

@@ -3,7 +3,8 @@
 import ast
 
 _MOST = 4000  # characters
-_SAID = {"head": "goes on with", "loop": "and the next rounds of"}
+_SAID = {"inside": "inside of", "loop": "and the next rounds of"}
+_BEFORE = {"rest": "goes on in the middle of:", "head": "goes on at the first line of:"}
 
 
 def python_of(sources, resume, broken=None):
@@ -26,15 +27,17 @@ def python_of(sources, resume, broken=None):
         if how in _SAID:
             out.append(f"{inner}# {_SAID[how]}: {lines[statement.lineno - 1].strip()}")
             continue
-        if how == "rest":
-            out.append(f"{inner}# goes on in the middle of:")
+        if how in _BEFORE:
+            out.append(f"{inner}# {_BEFORE[how]}")
         first, last = statement.lineno, statement.end_lineno
-        cut = len(lines[first - 1]) - len(lines[first - 1].lstrip())
+        cut = len(lines[first - 1].encode()[: statement.col_offset].decode(errors="replace"))
         for number, text in enumerate(lines[first - 1 : last], first):
-            if how == "rest" and stack and broken is not None and broken["line"] == number:
+            if how in _BEFORE and stack and broken is not None and broken["line"] == number:
                 before, _, after = sources.executed(broken)
                 text = text[: len(text) - len(text.lstrip())] + before + stack[-1] + after
-            out.append(inner + (text[cut:] if not text[:cut].strip() else text.lstrip()))
+            whole = number == first or not text[:cut].strip()
+            text = text[cut:] if whole else text.lstrip()
+            out.append(inner + (text[2:] if number == first and text.startswith("elif ") else text))
     text = "\n".join(out)
     return text if len(text) <= _MOST else text[:_MOST] + "\n    ..."
 
@@ -52,11 +55,13 @@ def _after(body, line):
         if first > line or isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             rows.append(("whole", statement))
         elif held:
+            if isinstance(statement, (ast.Try, ast.With, ast.AsyncWith)):
+                rows.append(("inside", statement))
             rows += _after(held[0], line)
             if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
                 rows.append(("loop", statement))
         elif blocks[0]:
-            rows += [("head", statement)] + [("whole", each) for b in blocks for each in b]
+            rows.append(("head", statement))
         else:
             rows.append(("rest", statement))
     return rows

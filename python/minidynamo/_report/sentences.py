@@ -86,6 +86,8 @@ def of_function(function, model):
     parts = [f"Lost {duration(function['lost'])}"]
     if model["has_costs"]:
         parts.append(f"{many(function['calls'], 'call')}, {duration(function['compiled_seconds'])} in compiled code")
+        if function["guard_seconds"]:
+            parts.append(f"checking guards took {duration(function['guard_seconds'])}")
         if function["plain_calls"]:
             parts.append(
                 f"{many(function['plain_calls'], 'call')} as plain Python, {duration(function['plain_seconds'])}"
