@@ -297,6 +297,33 @@ def events_of(file, breaks=1, functions=1, costs=True, text=EVIL):
     return rows
 
 
+CELL = """
+import linecache
+text = "import minidynamo as torch\\n\\ndef f(x):\\n    y = x + 1\\n    print(end='')\\n    return y * 2\\n"
+linecache.cache["<cell 1>"] = (len(text), None, text.splitlines(True), "<cell 1>")
+space = {}
+exec(compile(text, "<cell 1>", "exec"), space)
+torch = space["torch"]
+torch.compile(space["f"])(torch.ones(2))
+"""
+
+
+def test_source_without_a_file(tmp_path):
+    report(tmp_path, CELL, "-o", "out.html", "--json", "out.json", ended=0)
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert [frame["executed"] for frame in found["breaks"][0]["stack"]] == ["print(end='')"]
+    assert "print(end='')" in read(tmp_path / "out.html").text
+    assert found["entries"][1]["resume_code"].splitlines()[-2:] == ["    ___stack0", "    return y * 2"]
+
+
+def test_everything_is_the_program(tmp_path):
+    """What writes events is not compiled with it."""
+    report(tmp_path, PROGRAM, "--everything", "-o", "out.html", "--json", "out.json", ended=0)
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert not [f for f in found["functions"] if "/json/" in f["file"] or "_events" in f["file"]]
+    assert {f["name"] for f in found["functions"]} >= {"noisy"}
+
+
 def test_text_of_the_program_is_text(tmp_path):
     source = tmp_path / "evil<b>.py"
     source.write_text(f"x = 1 # {EVIL}".replace("\udcff", "") + "\n", encoding="utf-8")

@@ -3,13 +3,29 @@
 import atexit
 import contextlib
 import json
+import linecache
 import os
 import sys
 import time
 from _thread import get_ident as event_thread
+from json import encoder
 
 from .kinds import as_json
 from .stream import Event, subscribe
+
+_LONGEST_SOURCE = 1 << 20  # characters of a text that has no file
+
+
+def _line_maker():
+    """A function from dictionaries to lines, in C: where every function in Python is compiled, none of it is ours."""
+    if encoder.c_make_encoder is None:
+        return lambda row: json.dumps(row, default=str) + "\n"
+    ascii_text = encoder.encode_basestring_ascii
+    make = encoder.c_make_encoder(None, str, ascii_text, None, ": ", ", ", False, False, True)
+    return lambda row: "".join([*make(row, 0), "\n"])
+
+
+_line = _line_maker()
 
 
 class EventFile:
@@ -26,7 +42,7 @@ class EventFile:
     def _open(self, path):
         self._path, self._process = path, os.getpid()
         self._open_file()
-        self._counts, self._batch = {}, None
+        self._counts, self._batch, self._told = {}, None, set()
         self.started, self._time = self._forked or (time.perf_counter(), time.time())
         self._forked = None
 
@@ -54,9 +70,10 @@ class EventFile:
             self._follow_fork()
         if self._out is None:
             return
+        self._tell_sources(event)
         self._counts[event.kind] = self._counts.get(event.kind, 0) + 1
         try:
-            line = (json.dumps(as_json(event), default=str) + "\n").encode()
+            line = _line(as_json(event)).encode()
             batch = self._batch
             if batch is not None and batch[0] == event_thread():
                 batch[1].append(line)
@@ -64,6 +81,16 @@ class EventFile:
                 self._write_all(line)
         except OSError as error:
             self._give_up(error)
+
+    def _tell_sources(self, event):
+        """Before an event names a file for the first time: its text, if no other process could read it (a cell)."""
+        for file in [*[row["file"] for row in getattr(event, "stack", ())], getattr(event, "file", "")]:
+            if file in self._told or not file:
+                continue
+            self._told.add(file)
+            known = linecache.cache.get(file)
+            if known and len(known) > 1 and known[1] is None and not os.path.isfile(file):
+                self.write(Event("source", {"file": file, "text": "".join(known[2])[:_LONGEST_SOURCE]}))
 
     def _write_all(self, data):
         if _identity(self._out) != self._identity:

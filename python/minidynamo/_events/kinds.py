@@ -147,6 +147,10 @@ KINDS = {
         "A defect of minidynamo; the function runs as plain Python.",
         {**_FUNCTION, "error": (TEXT, "what went wrong")},
     ),
+    "source": (
+        "Source that is in no file, a cell of a notebook for instance; comes before the first event about it.",
+        {"file": (TEXT, "what stands for its file elsewhere"), "text": (TEXT, "the source")},
+    ),
     "artifact": (
         "A text that was asked for: what the log of that name shows.",
         {

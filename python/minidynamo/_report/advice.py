@@ -4,15 +4,17 @@ from .words import duration, many
 
 _MOST = 3
 _LONGEST = 90
+_LEAST_SHARE = 0.01  # of the run, that a function without a known cause takes to be named
 
 
 def first(model):
     """Up to three causes, the dearest first: dictionaries with text, hint, anchor, seconds and cause."""
     measured = model["has_costs"]
     plain = _plain_seconds(model)
+    least = _LEAST_SHARE * (model["program"]["seconds"] or 0.0)
     rows = [_of_break(met, plain, measured) for met in model["breaks"]]
     rows += [_of_recompile(each, plain) for each in _causes(model["recompiles"])]
-    rows += [_of_plain(function) for function in model["functions"] if _is_unexplained(function, plain)]
+    rows += [_of_plain(function) for function in model["functions"] if _is_unexplained(function, plain, least)]
     if measured:
         rows.sort(key=lambda row: (-row["seconds"], -row["times"]))
     else:  # how long they took nobody knows
@@ -56,17 +58,17 @@ def _plain_seconds(model):
     return found
 
 
-def _is_unexplained(function, plain):
+def _is_unexplained(function, plain, least):
     """It runs as plain Python, and no break or recompilation is known to be the cause."""
-    return bool(
-        function["errors"]
-        or (function["plain_seconds"] and not {*function["breaks"], *function["recompiles"]} & {*plain})
-    )
+    known = {*function["breaks"], *function["recompiles"]} & {*plain}
+    return bool(function["errors"] or (function["plain_seconds"] > least and not known))
 
 
 def _of_plain(function):
     reason = next(iter([*function["errors"], *function["skips"]]), "no reason was recorded")
-    hint = "python -m minidynamo explain, followed by words of the reason, may know more."
+    hint = "Look for the reason with `python -m minidynamo explain WORDS`."
+    if not function["skips"]:
+        hint = "Nothing of these frames could be compiled, or another thread was compiling the function."
     if function["errors"]:
         hint = "This is a defect of minidynamo: please report it with the program."
     return {
@@ -94,7 +96,8 @@ def _of_break(met, plain, measured):
     elif plain.get(met["id"]):
         how = f"makes {met['function']} run as plain Python"
     return {
-        "cause": "break", "place": f"line {met['line']} of {met['short']}", "code": _code(executed), "how": how,
+        "cause": "break", "place": f"line {met['line']} of {met['short']}", "code": _code(executed or met["title"]),
+        "how": how,
         "cost": duration(seconds) if measured else "", "seconds": seconds, "times": times, "anchor": met["id"],
         "hint": met["hints"][0] if met["hints"] else met["explanation"], "registry": met["code"],
     }  # fmt: skip

@@ -1,11 +1,13 @@
 """The model of a report: plain dictionaries and lists, which `--json` writes and the page shows."""
 
+import os
 from collections import Counter
 
 from . import advice, entries, timeline
 from .collected import Collected, entry_of, root_of
 from .places import Sources, short
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MOST_VALUES = 12
 _LIMIT_CODE = "GB0039"  # told by `limit` as well
 
@@ -37,6 +39,8 @@ class _Builder:
         self.events, self.run = collected, run
         begun = [event["time"] for event in self._of("run") if event["time"]]
         self.sources = Sources(min(begun) if begun else None)
+        for event in self._of("source"):
+            self.sources.given(event["file"], event["text"])
         self.functions, self.breaks, self.recompiles = {}, {}, {}
         self.compile_seconds = {}
         self.inlined = set()  # entries that end at a break of a function they have inlined
@@ -63,6 +67,7 @@ class _Builder:
             "timeline": timeline.timeline(self.events),
             "processes": self._processes(),
             "has_costs": self.events.has_costs(),
+            "sources": {event["file"]: event["text"] for event in self._of("source")},
         }
         made["totals"] = self._totals(made)
         made["first"] = advice.first(made)
@@ -195,10 +200,11 @@ class _Builder:
 
     def _costs(self):
         for row in self.events.costs_of("guards"):
-            self._function(row["file"], row["line"], row["function"])["guard_seconds"] += row["seconds"]
+            if (row["file"], row["line"]) in self.functions:
+                self.functions[row["file"], row["line"]]["guard_seconds"] += row["seconds"]
         for row in self.events.costs_of("function"):
             known = (row["file"], row["line"]) in self.functions
-            if not known and row["state"] != "compiled" and not _own(row):
+            if not known and row["state"] != "compiled" and (not _own(row) or row["file"].startswith(_PACKAGE)):
                 continue
             owner = self._function(row["file"], row["line"], row["function"])
             whole = root_of(row["function"])[1] is None  # what follows a break is no call of its own

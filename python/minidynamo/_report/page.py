@@ -91,6 +91,8 @@ def _first(rows, name, left_out):
 def _view(model, budget):
     left_out = {name: [] for name in (*_MOST, "timeline", "run")}
     sources = Sources(model["program"]["time"])
+    for file, text in model["sources"].items():
+        sources.given(file, text)
     entries = _entries(model, budget, left_out)
     shown = {entry["id"]: entry for entry in entries}
     return {

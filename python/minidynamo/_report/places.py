@@ -15,6 +15,10 @@ class Sources:
         self._started, self._lines, self._trees, self._notes, self._seen = started, {}, {}, {}, {}
         self._around = {}
 
+    def given(self, file, text):
+        """The source of what has no file."""
+        self._lines[file], self._notes[file] = text.split("\n"), ""
+
     def remember(self, file, line, text):
         """A line that events quote: it stands in for a file that cannot be read."""
         self._seen.setdefault((file, line), text)

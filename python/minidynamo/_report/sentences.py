@@ -112,7 +112,7 @@ def of_break(met, measured):
     """How often it broke, what that took, and what came of it."""
     parts = []
     if met["runs"]:
-        each = (met["seconds"] or met["own_seconds"]) / met["runs"]
+        each = met["own_seconds"] / met["runs"]
         parts.append(f"Broke {many(met['runs'], 'time')}, {duration(met['own_seconds'])} in all, {duration(each)} each")
     elif measured:
         parts.append("No time was measured here")
