@@ -191,6 +191,8 @@ class _Builder:
             row["times"] += 1
             row["seconds"] += self.compile_seconds.get((event["process"], entry_of(event["compile_id"])), 0.0)
             change = (event["old"].removeprefix(f"{event['place']} == "), event["new"])
+            if change in row["changes"]:
+                continue
             if len(row["changes"]) < _MOST_VALUES:
                 row["changes"].append(change)
             else:

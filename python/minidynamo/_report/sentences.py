@@ -39,6 +39,8 @@ def about(model):
     text += f". {many(totals['compilations'], 'compilation')} took {compiling}"
     if totals["recompilations"]:
         text += f", {amount(totals['recompilations'])} of them because something had changed"
+    if not totals["break_places"]:
+        return text + ". Nothing broke a graph."
     text += f". {many(totals['break_places'], 'line')} {'breaks' if totals['break_places'] == 1 else 'break'} graphs"
     if totals["break_runs"]:
         text += f", and did so {many(totals['break_runs'], 'time')}"
