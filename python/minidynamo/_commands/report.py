@@ -10,6 +10,7 @@ from . import program_line
 
 USAGE = "python -m minidynamo report [options] (--from FOLDER | SCRIPT | -m MODULE) [argument ...]"
 _ARTIFACTS = ("graph_code", "aot_graphs", "fusion", "guards")
+_STYLES = ((r"(?m)^\d\. .*?:", "bold"), (r"(?m)^All of it: .*", "bold"), (r"(?m); [\d.]+ m?u?s\.$", "bold red"))
 _MISSING = "python -m minidynamo report needs the package {}: pip install 'minidynamo[tools]'"
 
 
@@ -93,7 +94,7 @@ def _write(args, processes, run):
     """Whether all files could be written."""
     from .._report import page, sentences, timeline
     from .._report.model import model
-    from .printed import say
+    from .printed import harmless, say, write
 
     found = model(processes, run)
     wanted = [(args.output, lambda: page.render(found, _settings(args)))]
@@ -106,7 +107,8 @@ def _write(args, processes, run):
             say(f"python -m minidynamo report: cannot write {path}: {error.strerror}", 1)
             return False
     with contextlib.suppress(OSError, ValueError):
-        print("\n".join(["", *sentences.summary(found), f"All of it: {args.output}"]), file=sys.stderr)
+        lines = ["", *sentences.summary(found), f"All of it: {args.output}"]
+        write("\n".join([harmless(line.replace("µs", "us")) for line in lines]), sys.stderr, _STYLES)
     return True
 
 

@@ -56,11 +56,7 @@ def summary(model):
         rows += [f"{number}. {what} {row['how']}{cost}.", f"   {sentence(row['hint'])}"]
     if not model["first"] and model["totals"]["compilations"]:
         rows.append("No graph breaks, and nothing was compiled twice.")
-    return [_printable(row.replace("µs", "us")) for row in rows]
-
-
-def _printable(text):
-    return "".join(c if c.isprintable() else "?" for c in text)
+    return rows
 
 
 def shares(model):
