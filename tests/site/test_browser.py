@@ -265,3 +265,28 @@ def test_prints_without_buttons(browser, site):
     )
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert shown == 0
+
+
+def test_behind_a_server(browser, site):
+    """The same pages, policy included, where a server gives them."""
+    import functools
+    import http.server
+    import threading
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *given):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        top = f"http://127.0.0.1:{server.server_port}/"
+        browser.driver.get(top + "index.html#q=branching")
+        assert browser.run("return found.children.length") > 0
+        browser.driver.get(top + "gb/gb0170.html")
+        assert browser.run("return getComputedStyle(document.querySelector('.facts div')).display") == "flex"
+        assert {url for url in browser.requests() if not url.startswith((top, "about:", "data:"))} == set()
+        assert browser.complaints() == []
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -354,13 +354,47 @@ def checkout(tmp_path):
     (tmp_path / "docs/zz.md").write_text(DOCUMENT)
     (tmp_path / "docs/guide/first.md").write_text("# First\n\n## A part\n\n[up](../zz.md)\n")
     (tmp_path / "docs/picture.png").write_bytes(b"")
-    (tmp_path / "README.md").write_text("# Readme\n\n[docs](docs/zz.md)\n")
+    (tmp_path / "docs/api.md").write_text("# API\n")
+    (tmp_path / "README.md").write_text("# Readme\n\n[docs](docs/zz.md), [guide](docs/guide)\n")
     return documents.found(tmp_path)
 
 
-def test_documents_in_their_order(checkout):
+def test_documents_by_name(checkout):
     assert [d.page for d in checkout] == ["docs/index.html", "docs/guide/first.html", "docs/zz.html"]
     assert 'href="zz.html"' in checkout[0].body and 'href="../zz.html"' in checkout[1].body
+    assert 'href="docs/guide"' not in checkout[0].body
+
+
+def test_documents_in_the_order_of_their_list(tmp_path, checkout):
+    (tmp_path / "docs/README.md").write_text("# All\n\n[zz](zz.md), [reference](reference/README.md)\n")
+    (tmp_path / "docs/reference").mkdir()
+    (tmp_path / "docs/reference/README.md").write_text("# Reference\n\n[b](b.md), [a](a.md), [up](..)\n")
+    for name in "ab":
+        (tmp_path / f"docs/reference/{name}.md").write_text(f"# {name}\n")
+    found = documents.found(tmp_path)
+    assert [d.page.removeprefix("docs/") for d in found] == [
+        "index.html", "readme.html", "zz.html", "reference/index.html", "reference/b.html", "reference/a.html",
+        "guide/first.html",
+    ]  # fmt: skip
+    assert 'href="../index.html"' in found[3].body
+    assert [(folder, len(of)) for folder, of in documents.by_folder(found)] == [("", 3), ("reference", 3), ("guide", 1)]
+
+
+def test_notebooks(tmp_path, checkout):
+    cells = [
+        {"cell_type": "markdown", "source": ["# Notes\n", "of `GB0170`, GB0124, GB9999 and `docs/zz.md`"]},
+        {"cell_type": "code", "source": ["print('```')\n"], "outputs": [
+            {"output_type": "stream", "text": ["<b>\x1b[31m```\x1b[0m\n"]},
+            {"output_type": "display_data", "data": {"text/html": "<i>no</i>", "text/plain": ["plain"]}},
+        ]},
+    ]  # fmt: skip
+    (tmp_path / "docs/notes.ipynb").write_text(json.dumps({"cells": cells}))
+    document = next(d for d in documents.found(tmp_path) if d.page == "docs/notes.html")
+    assert document.title == "Notes" and "&lt;b&gt;```" in document.body and "plain" in document.body
+    assert "<i>" not in document.body and document.body.count("<pre") == 3
+    for link in ("../gb/gb0170.html", "../gb/gb0124.html", "../docs/zz.html"):
+        assert f'href="{link}"' in document.body
+    assert "gb9999" not in document.body
 
 
 def test_a_document(checkout):

@@ -74,9 +74,10 @@ class Site:
     def _documents(self):
         if not self.documents:
             return
+        chapters = documents.by_folder(self.documents)
         for document in self.documents:
             self.page(
-                document.page, "document.html", part="docs", title=document.title, chapters=self.documents,
+                document.page, "document.html", part="docs", title=document.title, chapters=chapters,
                 contents=document.contents, body=document.body,
             )  # fmt: skip
             for name, path in document.files.items():
@@ -90,7 +91,7 @@ class Site:
             self.parts.append(("API", [(f"api/{space.file}", space.name) for space in self.spaces]))
 
     def _files(self):
-        for name in ("site.css", "site.js"):
+        for name in ("site.css", "site.js", "icon.svg"):
             self.folder.write(name, (HERE / "static" / name).read_bytes())
         titles = {code.title.lower(): code.code for code in reversed(codes.all_codes())}
         index = {**search.index_data(), "code": explain.CODE.pattern, "titles": titles}

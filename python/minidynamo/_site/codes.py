@@ -35,10 +35,6 @@ class Code:
         """(what the text is for, "" where there is one only; the text)"""
         return [(b.id.partition("_")[2].replace("_", " "), b) for b in self.texts]
 
-    @property
-    def is_published(self):
-        return int(self.code[2:]) < 9000
-
 
 @functools.cache
 def all_codes():

@@ -1,6 +1,7 @@
 """The pages of docs/ as HTML: links between them go to their pages, diagrams are drawn, HTML in them stays text."""
 
 import functools
+import json
 import os
 import posixpath
 import re
@@ -9,14 +10,17 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
+from .. import registry
 from . import diagrams, markup
 
 TOP = Path(__file__).resolve().parents[3]  # of a checkout; an installed package has no docs
-# The order of the chapters, by their names in docs/ without ".md"; those not named here follow. The README comes first.
-ORDER = ("guide/index", "guide/*", "performance", "numerics", "events", "api", "architecture", "testing", "conformance")
-LEFT_OUT = ("api",)  # is the API part of the site
-_PICTURES = (".png", ".svg", ".jpg", ".gif", ".ipynb", ".txt", ".json")  # what is copied beside the pages
+START = "docs/README.md"  # lists the chapters, in their order; those it does not name follow by name
+LEFT_OUT = ("docs/api.md",)  # is the API part of the site
+_COPIED = (".png", ".svg", ".jpg", ".gif", ".txt", ".json")  # files that pages may link to
 _ALLOWED = re.compile(r"</?(br|kbd|sub|sup|details|summary)\s*/?>|<!--.*?-->", re.DOTALL)
+_LINK = re.compile(r"\]\(([^)#\s]+)")
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")  # colours of a terminal
+_BREAK = re.compile(r"\bGB\d{4}\b")
 
 
 class Document:
@@ -26,27 +30,59 @@ class Document:
         self.source, self.page = source, page
         self.title, self.body, self.contents, self.files = "", Markup(""), [], {}
 
+    @property
+    def folder(self):
+        """ "guide" for docs/guide/loops.md, "" for docs/events.md."""
+        return posixpath.dirname(self.source).removeprefix("docs").removeprefix("/")
 
-def _place(name):
-    """Where a chapter stands in ORDER."""
-    for at, pattern in enumerate(ORDER):
-        if pattern == name or pattern.endswith("/*") and name.startswith(pattern[:-1]):
-            return at, name
-    return len(ORDER), name
+
+def _listed(top, source=START, seen=None):
+    """Documents that a page links to, in its order, and those that lists among them link to."""
+    seen = [] if seen is None else seen
+    for target in _LINK.findall((top / source).read_text(encoding="utf-8")) if (top / source).is_file() else ():
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        if name not in seen and name.startswith("docs/") and (top / name).is_file():
+            seen.append(name)
+            if name.endswith("/README.md"):
+                _listed(top, name, seen)
+    return seen
+
+
+def _page_of(source, has_start):
+    """Where a document stands on the site."""
+    if source == "README.md":
+        return "docs/readme.html" if has_start else "docs/index.html"
+    return re.sub(r"(?:(?<=/)README|([^/]+))\.\w+$", lambda match: f"{match[1] or 'index'}.html", source)
 
 
 def found(top=TOP):
     """The documents of a checkout in their order; none where there are none."""
     names = sorted(
-        (path.relative_to(top / "docs").with_suffix("").as_posix() for path in (top / "docs").rglob("*.md")), key=_place
+        path.relative_to(top).as_posix()
+        for path in (top / "docs").rglob("*")
+        if path.suffix in (".md", ".ipynb") and not path.name.startswith(".")
     )
-    documents = [Document(f"docs/{name}.md", f"docs/{name}.html") for name in names if name not in LEFT_OUT]
-    if documents and (top / "README.md").is_file():
-        documents.insert(0, Document("README.md", "docs/index.html"))
+    if not names:
+        return []
+    has_start = START in names
+    listed = _listed(top)
+    order = ["README.md"] if (top / "README.md").is_file() else []
+    order = [START, *order] if has_start else order
+    order += [name for name in listed if name in names and name not in order]
+    order += [name for name in names if name not in order]
+    documents = [Document(name, _page_of(name, has_start)) for name in order if name not in LEFT_OUT]
     pages = {document.source: document.page for document in documents} | {"docs/api.md": "api/index.html"}
     for document in documents:
         _read(document, top, pages)
     return documents
+
+
+def by_folder(documents):
+    """[(folder, its documents), ...] in the order in which folders come first; "" are those of docs/ itself."""
+    groups = {"": []}
+    for document in documents:
+        groups.setdefault(document.folder, []).append(document)
+    return list(groups.items())
 
 
 # ---- one document ------------------------------------------------------------------------------------------------
@@ -57,6 +93,8 @@ def _parser():
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _indented)
+    parser.add_render_rule("text", _text)
+    parser.add_render_rule("code_inline", _code)
     parser.add_render_rule("table_open", _table)
     parser.add_render_rule("table_close", lambda *given: "</table></div>\n")
     parser.add_render_rule("html_block", _raw)
@@ -83,6 +121,36 @@ def _program(text, language):
     return Markup('<div class="program"><pre tabindex="0"><code>{}</code></pre></div>\n').format(coloured)
 
 
+def _is_linked(tokens, at):
+    """Whether a token stands within a link."""
+    return sum({"link_open": 1, "link_close": -1}.get(token.type, 0) for token in tokens[:at]) > 0
+
+
+def _text(self, tokens, at, options, env):
+    """Codes lead to their pages."""
+    text = escape(tokens[at].content)
+    if "up" not in env or _is_linked(tokens, at):
+        return text
+    return _BREAK.sub(lambda match: _link_of(match[0], env) or match[0], str(text))
+
+
+def _code(self, tokens, at, options, env):
+    """So do the names of documents and codes."""
+    text = tokens[at].content
+    address = None if "up" not in env or _is_linked(tokens, at) else env["pages"].get(text)
+    if address:
+        return Markup('<a href="{}"><code>{}</code></a>').format(env["up"] + address, text)
+    link = _link_of(text, env) if "up" in env and not _is_linked(tokens, at) else None
+    return Markup("<code>{}</code>").format(Markup(link) if link else text)
+
+
+def _link_of(code, env):
+    """A link to the page of a code; None where it is none."""
+    if not _BREAK.fullmatch(code) or code not in env["codes"]:
+        return None
+    return f'<a href="{env["up"]}gb/{code.lower()}.html">{code}</a>'
+
+
 def _table(self, tokens, at, options, env):
     return '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n'
 
@@ -98,7 +166,7 @@ def _raw(self, tokens, at, options, env):
 
 def _anchor(text, taken):
     """The anchor of a heading, as it is usually made of its words."""
-    name = re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", text.lower()).strip()) or "section"
+    name = re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", text.lower()).strip()) or "section"
     taken[name] = taken.get(name, -1) + 1
     return f"{name}-{taken[name]}" if taken[name] else name
 
@@ -146,9 +214,10 @@ def _point(token, attribute, document, here, top, pages):
     if not path:
         return bool(anchor)
     name = posixpath.normpath(posixpath.join(here, path))
+    name = f"{name}/README.md" if f"{name}/README.md" in pages else name
     if name in pages:
         page = pages[name]
-    elif name.endswith(_PICTURES) and not name.startswith("..") and (top / name).is_file():
+    elif name.endswith(_COPIED) and not name.startswith("..") and (top / name).is_file():
         page = posixpath.join("docs", "files", name)
         document.files[page] = top / name
     else:
@@ -159,12 +228,36 @@ def _point(token, attribute, document, here, top, pages):
 
 def _read(document, top, pages):
     text = (top / document.source).read_text(encoding="utf-8")
-    parser, env = _parser(), {}
+    if document.source.endswith(".ipynb"):
+        text = notebook_text(text)
+    codes = {b.code for b in registry.all_breaks()}
+    parser, env = _parser(), {"up": "../" * document.page.count("/"), "pages": pages, "codes": codes}
     tokens = parser.parse(text, env)
     _headings(document, tokens)
     _links(document, tokens, top, pages)
-    document.title = document.title or os.path.basename(document.source).removesuffix(".md")
+    document.title = document.title or os.path.basename(document.source).partition(".")[0]
     document.body = Markup(parser.renderer.render(tokens, parser.options, env))
+
+
+def notebook_text(text):
+    """A notebook as Markdown: its cells, and what was printed under them as text."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+        elif cell["cell_type"] == "code" and source.strip():
+            parts.append(_fenced(source, "python"))
+            for output in cell.get("outputs", ()):
+                shown = output.get("text") or output.get("data", {}).get("text/plain") or output.get("traceback") or ()
+                if shown:
+                    parts.append(_fenced(_ESCAPES.sub("", "".join(shown)), "text"))
+    return "\n\n".join(parts) + "\n"
+
+
+def _fenced(text, language):
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
 def rendered(text):

@@ -50,8 +50,8 @@ def paragraphs(text):
     parts = []
     for block in re.split(r"\n\s*\n", text.strip()):
         lines = block.split("\n")
-        if all(line.startswith("    ") for line in lines) or lines[0].startswith((">>> ", "- ")):
-            parts.append(Markup('<pre tabindex="0"><code>{}</code></pre>').format(block))
+        if any(line.startswith("  ") for line in lines) or lines[0].startswith((">>> ", "- ")):
+            parts.append(Markup('<pre tabindex="0" class="text"><code>{}</code></pre>').format(block))
         elif block:
             parts.append(Markup("<p>{}</p>").format(inline(" ".join(lines))))
     return Markup("\n").join(parts)
