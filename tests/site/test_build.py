@@ -377,7 +377,31 @@ def test_documents_in_the_order_of_their_list(tmp_path, checkout):
         "guide/first.html",
     ]  # fmt: skip
     assert 'href="../index.html"' in found[3].body
-    assert [(folder, len(of)) for folder, of in documents.by_folder(found)] == [("", 3), ("reference", 3), ("guide", 1)]
+    groups = [(folder, len(of)) for folder, of in documents.by_folder(found)]
+    assert groups == [("", 2), ("reference", 3), ("guide", 1), ("more", 1)]
+
+
+def test_headings_are_put_in_order(tmp_path, checkout):
+    (tmp_path / "docs/a.md").write_text("## First\n\n#### Deep\n\n# Another title\n")
+    (tmp_path / "docs/b.md").write_text("No heading at all.\n")
+    a, b = [d for d in documents.found(tmp_path) if d.page in ("docs/a.html", "docs/b.html")]
+    assert re.findall(r"<(h\d)", a.body) == ["h1", "h2", "h2"] and a.title == "First"
+    assert b.body.startswith("<h1>b</h1>")
+
+
+def test_without_documents(tmp_path, monkeypatch):
+    """An installed package has none: the codes are there."""
+    from minidynamo._site import api, build, output
+
+    (tmp_path / "none").mkdir()
+    assert documents.found(tmp_path / "none") == [] and api.spaces(tmp_path / "none") == []
+    monkeypatch.setattr(documents, "found", list)
+    monkeypatch.setattr(api, "spaces", list)
+    folder = output.Folder(tmp_path / "out")
+    build.Site(folder).build({})
+    folder.finish()
+    links = Page(tmp_path / "out/gb/gb0001.html").links
+    assert not [link for link in links if "docs/" in link or "api/" in link]
 
 
 def test_notebooks(tmp_path, checkout):

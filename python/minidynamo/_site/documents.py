@@ -78,11 +78,14 @@ def found(top=TOP):
 
 
 def by_folder(documents):
-    """[(folder, its documents), ...] in the order in which folders come first; "" are those of docs/ itself."""
-    groups = {"": []}
+    """[(folder, its documents), ...]: "" holds where to start; the other pages of docs/ itself come last, as "more"."""
+    groups, more = {"": []}, []
     for document in documents:
-        groups.setdefault(document.folder, []).append(document)
-    return list(groups.items())
+        if document.folder or document.source in ("README.md", START):
+            groups.setdefault(document.folder, []).append(document)
+        else:
+            more.append(document)
+    return [*groups.items(), ("more", more)]
 
 
 # ---- one document ------------------------------------------------------------------------------------------------
@@ -93,6 +96,7 @@ def _parser():
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _indented)
+    parser.add_render_rule("heading_close", _heading_end)
     parser.add_render_rule("text", _text)
     parser.add_render_rule("code_inline", _code)
     parser.add_render_rule("table_open", _table)
@@ -118,7 +122,17 @@ def _indented(self, tokens, at, options, env):
 
 def _program(text, language):
     coloured = markup.coloured(text.rstrip("\n"), language)
-    return Markup('<div class="program"><pre tabindex="0"><code>{}</code></pre></div>\n').format(coloured)
+    wraps = Markup(' class="text"') if language in ("text", "output") else ""
+    return Markup('<div class="program"><pre tabindex="0"{}><code>{}</code></pre></div>\n').format(wraps, coloured)
+
+
+def _heading_end(self, tokens, at, options, env):
+    """A mark to copy the address of the place from; who hears or types has the table of contents."""
+    anchor = tokens[at - 2].attrGet("id")
+    mark = (
+        Markup(' <a class="anchor" href="#{}" aria-hidden="true" tabindex="-1">#</a>').format(anchor) if anchor else ""
+    )
+    return Markup("{}</{}>\n").format(mark, Markup(tokens[at].tag))
 
 
 def _is_linked(tokens, at):
@@ -180,7 +194,7 @@ def _headings(document, tokens):
         text = "".join(child.content for child in tokens[at + 1].children if child.type in ("text", "code_inline"))
         anchor = _anchor(text, taken)
         token.attrSet("id", anchor)
-        above = level = min(int(token.tag[1]), above + 1)
+        above = level = max(min(int(token.tag[1]), above + 1), 2 if above else 1)  # one title only
         token.tag = tokens[at + 2].tag = f"h{level}"
         if level == 1 and not document.title:
             document.title = text
@@ -235,8 +249,10 @@ def _read(document, top, pages):
     tokens = parser.parse(text, env)
     _headings(document, tokens)
     _links(document, tokens, top, pages)
-    document.title = document.title or os.path.basename(document.source).partition(".")[0]
     document.body = Markup(parser.renderer.render(tokens, parser.options, env))
+    if not document.title:
+        document.title = os.path.basename(document.source).partition(".")[0]
+        document.body = Markup("<h1>{}</h1>\n{}").format(document.title, document.body)
 
 
 def notebook_text(text):
