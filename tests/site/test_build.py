@@ -114,6 +114,18 @@ def test_codes_of_other_pythons_are_no_failures(pages):
     assert "did not run as it should" not in page
 
 
+def test_pages_of_the_api(pages):
+    linalg = pages["api/torch.linalg.html"]
+    assert {"cross", "svd", "LinAlgError"} <= linalg.anchors and "FunctionType" not in linalg.anchors
+    assert re.search(r"svd\(\w+, full_matrices=True", linalg.text)
+    assert "torch.autograd.gradcheck.GradcheckError" in pages["api/further-names.html"].anchors
+    for page, name in (("torch", "sin"), ("torch.tensor", "add_"), ("torch.optim", "Adam"), ("torch.fft", "fft"),
+                       ("torch.utils.data", "DataLoader"), ("torch.nn.utils.rnn", "pad_sequence")):  # fmt: skip
+        assert name in pages[f"api/{page}.html"].anchors
+        assert f"{page}.html" in pages["api/index.html"].links
+    assert "Dtypes" in linalg.text and "Lacks" in pages["api/torch.special.html"].text
+
+
 def test_registry_as_the_reference_writes_it(site):
     rows = json.loads((site / "graph_break_registry.json").read_text())
     assert list(rows) == CODES
