@@ -116,11 +116,10 @@ class _Further:
 def _signature(thing):
     """That of a function; of one that linalg.arguments.takes_out has wrapped, with what it takes besides `out`."""
     signature = inspect.signature(thing)
-    if list(signature.parameters) != ["args", "out", "kwargs"] or not inspect.isfunction(thing):
+    names = getattr(getattr(thing, "__code__", None), "co_freevars", ())
+    if list(signature.parameters) != ["args", "out", "kwargs"] or "function" not in names:
         return signature
-    inner = inspect.getclosurevars(thing).nonlocals.get("function")
-    if not callable(inner):
-        return signature
+    inner = thing.__closure__[names.index("function")].cell_contents
     own = inspect.signature(inner)
     return own.replace(parameters=[*own.parameters.values(), signature.parameters["out"]])
 
