@@ -110,7 +110,8 @@ def test_pages_of_other_kinds(pages):
 
 def test_codes_of_other_pythons_are_no_failures(pages):
     page = pages["gb/gb0079.html"].text
-    assert ("where this code is not raised" in page) == (sys.version_info < (3, 12))
+    assert ("does not raise this code" in page) == (sys.version_info < (3, 12))
+    assert "def keep[T](value: T)" in page and "SyntaxError" not in page
     assert "did not run as it should" not in page
 
 
@@ -221,7 +222,8 @@ def test_interrupted(tmp_path, number):
     while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.5)
-    children = pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    listed = pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children")
+    children = listed.read_text().split() if listed.exists() else []
     run.send_signal(number)
     out, err = run.communicate(timeout=30)
     assert run.returncode == 130 and "nothing was written" in err and "Traceback" not in err

@@ -180,7 +180,8 @@ def spaces(top=documents.TOP):
     head, *parts = re.split(r"^## +", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     introduction = Space("The API")
     introduction.file = "index.html"
-    introduction.body = documents.rendered(re.sub(r"^# .*\n", "", head))
+    head = re.sub(r"^# .*\n|, written by `[^`]*`; do not edit", "", head)  # that is for who looks at the file
+    introduction.body = documents.rendered(head)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of names that are here to say that they are old
         found = [_space(part.partition("\n")[0].strip(), part.split("\n")[1:]) for part in parts]
