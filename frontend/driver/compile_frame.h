@@ -11,6 +11,8 @@ namespace md {
 class CompiledPlan final : public CompiledCode {
  public:
   EntryPlan plan;
+  // Work of it took so long that the frame is shown while it runs; else a plan with `single_output` runs the short way.
+  mutable bool takes_long = false, runs_single = false;
 };
 
 // What to compile: a code object about to run with these arguments.

@@ -305,6 +305,7 @@ struct Finisher {
     plan.sources = sources;
     compiled->plan.seed = t.seed;
     mark_single_output();
+    compiled->runs_single = compiled->plan.single_output;
     report("on_entry", {PyRef::borrow(reinterpret_cast<PyObject*>(request.code)), py_str(request.printed_name)});
     return install();
   }

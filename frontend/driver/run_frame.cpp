@@ -10,9 +10,11 @@
 #include "frontend/bytecode/split.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/interpreter_lock.h"
+#include "frontend/cpython/shown_frame.h"
 #include "frontend/cpython/traceback_frames.h"
 #include "frontend/driver/measured.h"
 #include "frontend/driver/recompile.h"
+#include "frontend/driver/shown_run.h"
 #include "frontend/entries/frame_counts.h"
 #include "frontend/entries/frame_notes.h"
 #include "frontend/plan/opaque_calls.h"
@@ -167,6 +169,7 @@ EntryRef compile_missing(const FrameRequest& asked) {
     if (notes->entries_made != made)
       if (EntryRef e = find_entry(r.code, r.options, r.args)) return e;
   }
+  const ShownFrame shown(r.code);
   EntryRef made = compile_frame(r);
   if (made) told.after(*made);
   return made;
@@ -213,13 +216,15 @@ bool is_programs_own() {
   return own;
 }
 
-const EntryPlan& plan_of(const Entry& e) { return static_cast<const CompiledPlan*>(e.compiled.get())->plan; }
+const CompiledPlan& compiled_of(const Entry& e) { return *static_cast<const CompiledPlan*>(e.compiled.get()); }
+const EntryPlan& plan_of(const Entry& e) { return compiled_of(e).plan; }
 
 // False: nothing has been done, and the frame is to run as plain Python, which raises what failed at the user's line.
 bool run_entry(const Entry& entry, const FrameRequest& r, PyObject* const* found, PlanRun& run) {
   const Observed observed([&] { return region_site(entry, r.code); });
   try {
-    run_plan(plan_of(entry), r.args, found, run);
+    (!found || compiled_of(entry).takes_long) ? run_shown(compiled_of(entry), r, found, run)
+                                              : run_plan(plan_of(entry), r.args, found, run);
     return true;
   } catch (const PythonError&) {
     // Raised by code the graph calls, before anything was done: plain Python raises it at the user's line.
@@ -452,7 +457,7 @@ RunOutcome run_found(EntryRef entry, const LoadedValues& found, const FrameReque
   return driven(request.options, [&] { return run_with(std::move(entry), found.data(), request, result); });
 }
 
-bool is_single(const Entry& entry) { return plan_of(entry).single_output; }
+bool is_single(const Entry& entry) { return compiled_of(entry).runs_single; }
 
 PyObject* run_single(const Entry& entry, PyCodeObject* code, const LoadedValues& found, const FrameArgs& args,
                      bool& repeat) {

@@ -7,7 +7,10 @@ namespace md {
 
 namespace {
 HostLock host_lock{nullptr, nullptr};  // written once, before there are other threads
-}
+thread_local unsigned long_works = 0;
+}  // namespace
+
+unsigned long_works_here() { return long_works; }
 
 void set_host_lock(const HostLock& lock) { host_lock = lock; }
 
@@ -54,6 +57,7 @@ HostLockReleased::~HostLockReleased() {
 }
 
 void LongWork::release() {
+  ++long_works;
   if (!may_release()) return;
   memory_.begin_work();
   if (!(released_ = host_lock.release())) memory_.end_work();

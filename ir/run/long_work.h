@@ -22,6 +22,9 @@ void set_host_lock(const HostLock& lock);
 // Below this, letting go and waiting for others costs more than it brings them.
 inline constexpr double kLongWork = 100e3;  // nanoseconds
 
+// How often work of this thread took as long as that.
+unsigned long_works_here();
+
 // Copies of the tensors a kernel uses. While it runs without the lock another thread may drop one of the originals, or
 // give it other sizes, another dtype or other memory.
 class HeldMemory {
