@@ -53,6 +53,9 @@ class Holder:
     def method(self, x):
         return x * self.k
 
+    def plain_method(self, x):
+        return x + self.k
+
     @staticmethod
     @compiled
     def static(x):

@@ -120,6 +120,8 @@ def test_modules_and_objects_that_hold_compiled_functions():
     holder = pickle.loads(pickle.dumps(the.Holder()))
     assert options(holder.f) == options(the.other)
     assert pickle.loads(pickle.dumps(holder.method))(torch.ones(1)).tolist() == [6]
+    bound = torch.compile(holder.plain_method)
+    assert pickle.loads(pickle.dumps(bound)).__func__ is the.Holder.plain_method
     assert pickle.loads(pickle.dumps(the.Holder.of_class))(torch.ones(1)).tolist() == [8]
 
 
