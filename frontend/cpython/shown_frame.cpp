@@ -41,10 +41,13 @@ ShownFrame::ShownFrame(PyCodeObject* code) : memory_(std::make_unique<char[]>(si
   frame->owner = FRAME_OWNED_BY_THREAD;
   frame->stacktop = code->co_nlocalsplus;
   frame->previous = innermost_frame();
-  if (frame->previous) {  // C code that asks for the globals it is called with gets those of before
+#if PY_VERSION_HEX < 0x030C0000
+  // C code that asks for the globals it is called with is given the innermost frame's, whether it has begun or not.
+  if (frame->previous) {
     frame->f_globals = frame->previous->f_globals;
     frame->f_builtins = frame->previous->f_builtins;
   }
+#endif
   innermost_frame() = frame;
 }
 
