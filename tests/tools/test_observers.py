@@ -173,6 +173,30 @@ def test_monitoring_sees_every_line(programs):
     assert seen[0] == seen[1] and len(seen[0]) > 30
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12")
+def test_monitoring_of_one_function_that_was_inlined(programs):
+    monitoring, lines, code = sys.monitoring, [], programs[1].inner.__code__
+    monitoring.use_tool_id(4, "test")
+    monitoring.register_callback(4, monitoring.events.LINE, lambda code, line: lines.append(line))
+    try:
+        for _ in range(2):  # before and after its caller was compiled
+            torch._dynamo.reset()
+            monitoring.set_local_events(4, code, monitoring.events.LINE)
+            programs[1].f(torch.ones(2), 0)
+            monitoring.set_local_events(4, code, 0)
+            assert len(lines) == 6
+            lines.clear()
+            programs[1].f(torch.ones(2), 0)
+            assert lines == []
+            monitoring.set_local_events(4, code, monitoring.events.LINE)
+            programs[1].f(torch.ones(2), 0)
+            monitoring.set_local_events(4, code, 0)
+            assert len(lines) == 6
+            lines.clear()
+    finally:
+        monitoring.free_tool_id(4)
+
+
 # ---- what compiled code shows of itself --------------------------------------------------------------------------
 
 
