@@ -121,6 +121,7 @@ def test_explanations_are_bounded():
     body = "\n".join(f"    x = x + {k}\n    print({k})" for k in range(60))
     exec(compile(f"def many(x):\n{body}\n    return x", "many.py", "exec"), unrolled)
     output = torch._dynamo.explain(unrolled["many"])(torch.ones(2))
+    assert "torch_dynamo_resume" not in shown(output) and "in many" in shown(output)
     assert "and 20 more" in shown(output) and len(output._repr_html_()) < 100_000
 
 

@@ -57,7 +57,7 @@ def tensor(t):
     return _filled("tensor.html", shape=" × ".join(map(str, t.shape)) or "one number", about=about, text=repr(t))
 
 
-def _reason(reason):
+def _reason(reason, plain_name):
     """A break's text in its parts."""
     first, *lines = reason.reason.splitlines() or [""]
     code = _CODE.search(reason.reason)
@@ -69,16 +69,17 @@ def _reason(reason):
         elif name == "Hint":
             parts["hints"].append(text)
     for frame in reason.user_stack[-_MOST:]:
-        parts["frames"].append((f"{frame.filename}:{frame.lineno}", frame.name, frame.line))
+        parts["frames"].append((f"{frame.filename}:{frame.lineno}", plain_name(frame.name), frame.line))
     return parts
 
 
-def explanation(output):
-    """An ExplainOutput: what broke, where and what to do about it; the graphs, folded."""
+def explanation(output, plain_name):
+    """An ExplainOutput: what broke, where and what to do about it; the graphs, folded. `plain_name(name)` is what a
+    function is called in the program."""
     return _filled(
         "explanation.html",
         output=output,
-        reasons=[_reason(reason) for reason in output.break_reasons[:_MOST]],
+        reasons=[_reason(reason, plain_name) for reason in output.break_reasons[:_MOST]],
         left=max(len(output.break_reasons) - _MOST, 0),
         graphs=[str(getattr(graph, "code", graph)).strip() for graph in output.graphs[:_MOST]],
     )

@@ -1,12 +1,10 @@
 """What the logs say of events: one function for each kind, which stands at the stream."""
 
 import logging
-import re
 
 from .. import _events, _logging
 from . import config, message, program_frames
 
-RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_(\d+)$", re.DOTALL)
 _log = logging.getLogger("minidynamo._dynamo")
 _seen_breaks = set()  # (file, line) of breaks whose stack was logged
 _limits_reported = set()
@@ -28,9 +26,9 @@ def fold(frames):
     """Shows a resume function as the function it resumes, once, at its last line."""
     folded = []
     for file, line, name, *columns in frames:
-        resumed = RESUME.match(name)
+        resumed = program_frames.resumed_function(name)
         if resumed:
-            name = resumed.group(1)
+            name = resumed
             if folded and folded[-1][0] == file and folded[-1][2] == name:
                 folded.pop()
         folded.append((file, line, name, *columns))

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from .program_frames import resumed_function
+
 
 @dataclasses.dataclass
 class GraphCompileReason:
@@ -56,7 +58,7 @@ class ExplainOutput:
     def _repr_html_(self):
         from .. import _display  # only in notebooks
 
-        return _display.explanation(self)
+        return _display.explanation(self, lambda name: resumed_function(name) or name)
 
     def _lines(self):
         yield f"Graph Count: {self.graph_count}\n"

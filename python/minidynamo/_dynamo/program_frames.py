@@ -1,12 +1,20 @@
 """Which frames of a stack are the program's, and which belong to what runs it: a kernel, a test runner, a shell."""
 
 import os
+import re
 import sys
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 LIBRARY = os.path.dirname(os.__file__) + os.sep
 INSTALLED = tuple(os.path.join(LIBRARY, name, "") for name in ("site-packages", "dist-packages"))
+RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_(\d+)$", re.DOTALL)
 _FOLDERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+
+
+def resumed_function(name):
+    """The function that a resume function of this name goes on with; None if it is none."""
+    found = RESUME.match(name)
+    return found and found[1]
 
 
 def callers(with_columns=True, verbose=False):

@@ -19,7 +19,6 @@ from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
 from .artifact_report import log_graph_table as log_graph_table
 from .event_counts import count as count
-from .event_logs import RESUME
 from .event_logs import fold as fold
 from .event_logs import log_skipping as log_skipping
 from .exc import (
@@ -45,7 +44,7 @@ from .message import (
 )
 from .message import link as link
 from .message import silence as silence
-from .program_frames import PACKAGE, caller, callers
+from .program_frames import PACKAGE, RESUME, caller, callers
 from .recompile_report import limit_error as limit_error
 from .recompile_report import on_compiled as on_compiled
 from .recompile_report import on_limit as on_limit
