@@ -6,7 +6,12 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 
-from . import _C as _C
+try:
+    from . import _C as _C
+except ImportError as error:
+    from ._extension import explained
+
+    raise explained(error) from None
 from . import _absent as _absent
 from . import _events as _events
 from . import _tensor_methods as _tensor_methods

@@ -1,6 +1,9 @@
-"""MINIDYNAMO_CPU with values that cannot be followed; a backend whose compiled function fails is called once."""
+"""MINIDYNAMO_CPU with values that cannot be followed; no extension; a backend whose compiled function fails is called once."""
 
+import importlib.machinery
+import importlib.util
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -72,3 +75,19 @@ def test_a_failing_backend_is_called_once(failure, function, warm):
         with pytest.raises(BaseException):  # noqa: B017  which one is the backend's affair
             compiled(torch.zeros(2))
         assert len(calls) == 1
+
+
+def test_an_extension_that_is_not_built_is_explained(tmp_path):
+    """The module that explains it is run from a folder without, with another's, and with this Python's extension."""
+    source = pathlib.Path(torch.__file__).with_name("_extension.py")
+    copy = tmp_path / "_extension.py"
+    copy.write_text(source.read_text())
+    spec = importlib.util.spec_from_file_location("_extension", copy)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    error = ImportError("cannot import name '_C'")
+    assert "is not built for this Python" in str(module.explained(error))
+    (tmp_path / "_C.cpython-39-x86_64-linux-gnu.so").touch()
+    assert "there is _C.cpython-39-x86_64-linux-gnu.so. In a checkout" in str(module.explained(error))
+    (tmp_path / f"_C{importlib.machinery.EXTENSION_SUFFIXES[0]}").touch()
+    assert module.explained(error) is error
