@@ -6,6 +6,7 @@ What a function does, takes and raises stands in its docstring and nowhere else;
 in tools/reference_texts.toml. --check writes nothing and fails if a page is not what would be written.
 """
 
+import enum
 import importlib
 import inspect
 import os
@@ -121,8 +122,10 @@ def own_doc(thing):
 
 def in_markdown(text):
     """Prose of a docstring: what stands outside of backticks must not be taken for marks."""
-    text = re.sub(r"(?<![\w`.])([A-Za-z_][\w.]*\(\))(?!`)", r"`\1`", text)  # a function that is named
     parts = re.split(r"(`[^`]+`)", text)
+    for i in range(0, len(parts), 2):  # a function that is named is code, too
+        parts[i] = re.sub(r"(?<![\w.])([A-Za-z_][\w.]*\(\))", r"`\1`", parts[i])
+    parts = re.split(r"(`[^`]+`)", "".join(parts))
     for i in range(0, len(parts), 2):
         marked = re.sub(r"([\\*<\[\]|#]|(?<!\w)_|_(?!\w))", r"\\\1", parts[i])
         parts[i] = re.sub(r"docs/(\w+\.md)", r"[docs/\1](../\1)", marked)
@@ -153,7 +156,8 @@ def entry(place, name):
     doc = own_doc(thing)
     if doc is None:
         raise Incomplete(f"minidynamo.{place}.{name} has no docstring".replace("..", "."))
-    lines = [f"### {name}", "", f"`{signature(name, thing)}`", ""]
+    members = [f"`{name}.{member.name}`" for member in thing] if isinstance(thing, enum.EnumMeta) else []
+    lines = [f"### {name}", "", ", ".join(members) or f"`{signature(name, thing)}`", ""]
     if isinstance(thing, type) and issubclass(thing, BaseException):
         bases = ", ".join(f"`{base.__name__}`" for base in thing.__bases__)
         lines += [f"An exception below {bases}.", ""]

@@ -1,4 +1,4 @@
-"""MINIDYNAMO_CPU with values that cannot be followed; no extension; a backend whose compiled function fails is called once."""
+"""Unusable values of MINIDYNAMO_CPU; no extension; a backend whose compiled function fails is called once."""
 
 import importlib.machinery
 import importlib.util

@@ -262,7 +262,7 @@ def optimize(
 
 
 def optimize_assert(backend="inductor", *, dynamic=None, **unused):
-    """The same, with every graph break an exception."""
+    """As optimize(), a decorator form of older programs, with every graph break an exception (`fullgraph=True`)."""
     return OptimizeContext(backend=_backend_of(backend), fullgraph=True, dynamic=dynamic)
 
 

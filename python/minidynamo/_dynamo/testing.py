@@ -43,7 +43,7 @@ class CompileCounterInt(CompileCounter):
 
 
 class CompileCounterWithBackend:
-    """The same around another backend, keeping the graphs."""
+    """Backend: counts as CompileCounter does, keeps the graphs in `graphs`, and has `backend` compile them."""
 
     def __init__(self, backend):
         self.backend = backend

@@ -41,7 +41,7 @@ def get_compilation_metrics():
 
 
 def clear_compilation_metrics():
-    """Forgets them; reset() does not."""
+    """Forgets the compilations that get_compilation_metrics() gives; reset() does not."""
     _metrics.clear()
 
 
@@ -234,7 +234,7 @@ def preserve_rng_state():
 
 @contextlib.contextmanager
 def disable_cache_limit():
-    """In the block functions are compiled as often as it takes."""
+    """`with disable_cache_limit():` functions are compiled as often as it takes, past `config.recompile_limit`."""
     from . import config
 
     with config.patch(recompile_limit=sys.maxsize >> 32, accumulated_recompile_limit=sys.maxsize >> 32):

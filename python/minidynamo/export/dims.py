@@ -104,7 +104,7 @@ class DerivedDim(_Arithmetic):
 
 
 def dims(*names, min=None, max=None):
-    """Several of them."""
+    """A tuple of Dim, one for each name, all with the same `min` and `max`."""
     return tuple([Dim(name, min=min, max=max) for name in names])
 
 

@@ -342,7 +342,7 @@ def impl(qualname, types, func=None, *, lib=None):
 
 
 def register_kernel(op, device_types, func=None, /, *, lib=None):
-    """The same for an operator that custom_op() has made."""
+    """Decorator: the function that computes an operator of custom_op() on these devices ("cpu", or a list)."""
     return impl(op, device_types or "cpu", func)
 
 
