@@ -466,3 +466,8 @@ def test_versions_that_raise_a_code():
     assert registry.runs_here(Row)
     Row.python = f">=3.{sys.version_info[1] + 1}"
     assert not registry.runs_here(Row)
+
+
+def test_the_last_line_of_a_block_stays():
+    for language in ("python", "console", "text", "no such language"):
+        assert re.sub(r"<[^>]+>", "", str(markup.coloured("$ first\nlast", language))) == "$ first\nlast"

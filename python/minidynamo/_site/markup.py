@@ -33,7 +33,7 @@ def _linked(text):
 def coloured(text, language="python"):
     """A program as what goes into <code>; plain text where nothing is known of the language."""
     try:
-        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        lexer = get_lexer_by_name(language, stripnl=False)  # with a newline at the end: some lexers drop a line without
     except ClassNotFound:
         return escape(text)
     return Markup(highlight(text, lexer, _FORMATTER).rstrip("\n"))
