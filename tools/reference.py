@@ -32,6 +32,22 @@ PAGES = {
         "`minidynamo.compile` and the names of `minidynamo.compiler`.",
         [("", ("compile", "install_as_torch")), ("compiler", None)],
     ),
+    "process": (
+        "Threads, random numbers, gradients, files",
+        "Names of `minidynamo` that set something for a process, a thread or a block, and what leads in and out.",
+        [
+            (
+                "",
+                (
+                    *("set_num_threads", "get_num_threads", "manual_seed", "seed", "initial_seed", "get_rng_state"),
+                    *("set_rng_state", "fork_rng", "Generator", "set_default_dtype", "get_default_dtype"),
+                    *("set_default_device", "get_default_device", "no_grad", "enable_grad", "inference_mode"),
+                    *("set_grad_enabled", "is_grad_enabled", "autocast", "use_deterministic_algorithms"),
+                    *("set_printoptions", "from_numpy", "from_dlpack", "as_tensor", "save", "load", "finfo", "iinfo"),
+                ),
+            )
+        ],
+    ),
     "dynamo": (
         "Controlling the tracer",
         "Names of `minidynamo._dynamo`: what is traced, what is not, and what became of it.",
@@ -157,7 +173,14 @@ def entry(place, name):
     if doc is None:
         raise Incomplete(f"minidynamo.{place}.{name} has no docstring".replace("..", "."))
     members = [f"`{name}.{member.name}`" for member in thing] if isinstance(thing, enum.EnumMeta) else []
-    lines = [f"### {name}", "", ", ".join(members) or f"`{signature(name, thing)}`", ""]
+    first, _, rest = doc.partition("\n\n")
+    if first.startswith(f"{name}(") and first.endswith(")"):  # functions of the op table tell it themselves
+        shown, doc = " ".join(first.split()), rest
+    elif found := re.match(rf"({name}\([^)]*\)): (.*)", doc, re.DOTALL):
+        shown, doc = found[1], found[2][0].upper() + found[2][1:]
+    else:
+        shown = signature(name, thing)
+    lines = [f"### {name}", "", ", ".join(members) or f"`{shown}`", ""]
     if isinstance(thing, type) and issubclass(thing, BaseException):
         bases = ", ".join(f"`{base.__name__}`" for base in thing.__bases__)
         lines += [f"An exception below {bases}.", ""]
