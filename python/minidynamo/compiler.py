@@ -55,13 +55,19 @@ def is_exporting():
     return False
 
 
+def _subscribed(observer, kind):
+    if not callable(observer):
+        raise TypeError(f"an observer is called with each event, and {observer!r} cannot be called")
+    return _events.subscribe(observer, [kind])
+
+
 def on_break(observer):
     """Calls `observer(event)` at each graph break: code, type, context, explanation, hints, stack, outcome.
 
     Gives a handle: `remove()` ends it, as does the end of `with on_break(...):`. The observer runs in the thread that
-    compiles; what it raises is logged. docs/events.md has the fields of all events.
+    compiles; what it raises is logged. docs/events.md has the fields of all events. TypeError for what is not callable.
     """
-    return _events.subscribe(observer, ["break"])
+    return _subscribed(observer, "break")
 
 
 def on_compile(observer):
@@ -69,7 +75,7 @@ def on_compile(observer):
 
     What follows a graph break is compiled by itself and is a function of its own, "torch_dynamo_resume_in_f_at_7".
     """
-    return _events.subscribe(observer, ["compile"])
+    return _subscribed(observer, "compile")
 
 
 def on_recompile(observer):
@@ -77,7 +83,7 @@ def on_recompile(observer):
 
     `place` is what has changed as the program spells it ("x.size(0)"), `old` and `new` its values, as texts.
     """
-    return _events.subscribe(observer, ["recompile"])
+    return _subscribed(observer, "recompile")
 
 
 def export_telemetry(tracer_provider=None):

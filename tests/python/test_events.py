@@ -179,6 +179,12 @@ def test_texts_only_where_they_are_asked_for():
         _events.subscribe(print, artifacts=["graphs"])
 
 
+def test_an_observer_has_to_be_callable():
+    for subscribe in (torch.compiler.on_break, torch.compiler.on_compile, torch.compiler.on_recompile):
+        with pytest.raises(TypeError, match="'no function' cannot be called"):
+            subscribe("no function")
+
+
 def test_observers_of_a_program(capsys):
     breaks, compiled, again = [], [], []
     handles = [

@@ -50,12 +50,18 @@ def maybe_mark_dynamic(t, index):
 
 def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None):
     """The size of dimension `index` is known only when the compiled function runs, 0 and 1 included: code that decides
-    on it breaks the graph."""
+    on it breaks the graph.
+
+    IndexError if `t` has no such dimension.
+    """
     _mark(t, "_dynamo_unbacked_indices", index)
 
 
 def mark_static(t, index=None):
-    """The sizes of dimensions `index` (all of them if None) are constants, also under `dynamic=True`."""
+    """The sizes of dimensions `index` (all of them if None) are constants, also under `dynamic=True`.
+
+    IndexError if `t` has no such dimension.
+    """
     _mark(t, "_dynamo_static_indices", list(range(t.ndim)) if index is None else index)
 
 

@@ -24,7 +24,10 @@ _tags = {}  # of registered ones
 
 
 def register_backend(compiler_fn=None, name=None, tags=()):
-    """Makes a callable `(GraphModule, example_inputs) -> callable` known by name; also a decorator."""
+    """Makes a callable `(GraphModule, example_inputs) -> callable` known by name; also a decorator.
+
+    `name` is that of the function unless given. AssertionError for what is not callable and for a name that is taken.
+    """
     if compiler_fn is None:
         return functools.partial(register_backend, name=name, tags=tags)
     if not callable(compiler_fn):
@@ -45,7 +48,10 @@ def list_backends(exclude_tags=("debug", "experimental")):
 
 
 def lookup_backend(backend):
-    """A callable `(GraphModule, example_inputs) -> callable` for a name or a callable."""
+    """A callable `(GraphModule, example_inputs) -> callable` for a name; a callable is given back.
+
+    InvalidBackend for a name that is not registered.
+    """
     if not isinstance(backend, str):
         return backend
     if backend in _registered:
@@ -314,6 +320,7 @@ def disable(fn=None, recursive=True, *, reason=None):
     """A function that is never compiled; with `recursive=False` functions it calls still are.
 
     A module gives a module whose calls are not compiled. Called from compiled code it is a graph break.
+    AssertionError for what is not callable.
     """
     if fn is None:
         return DisableContext(recursive, reason)

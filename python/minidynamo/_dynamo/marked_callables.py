@@ -42,24 +42,31 @@ def allow_in_graph(fn):
 
     Tensors, numbers, strings, dtypes, None and lists and tuples of them go in; tensors and containers of them come out.
     Shapes of results are found by calling `fn` once on tensors of zeros while tracing. Also takes a list of callables.
+    AssertionError for what is not callable.
     """
     return _mark_all(fn, "allow_in_graph", "allow_in_graph")
 
 
 def disallow_in_graph(fn):
-    """In compiled code a call of `fn` is a graph break, even if `fn` is an op. Also takes a list."""
+    """In compiled code a call of `fn` is a graph break, even if `fn` is an op. Also takes a list.
+
+    AssertionError for what is not callable.
+    """
     return _mark_all(fn, "disallow", "disallow_in_graph")
 
 
 def forbid_in_graph(fn):
-    """In compiled code a call of `fn` is an error. Also takes a list."""
+    """In compiled code a call of `fn` is an error, ForbiddenCallable. Also takes a list.
+
+    AssertionError for what is not callable.
+    """
     return _mark_all(fn, "forbid", "forbid_in_graph")
 
 
 def assume_constant_result(fn):
     """`fn` is called while tracing, with constant arguments; its result is a constant of the compiled code.
 
-    Nothing checks later that it would still be the same.
+    Nothing checks later that it would still be the same. AssertionError for what is not callable.
     """
     return _mark_all(fn, "constant", "assume_constant_result")
 
@@ -75,7 +82,7 @@ def nonstrict_trace(traceable_fn):
     """A function like `traceable_fn` that compiled code keeps whole: one node (`flat_apply`) of the graph calls it.
 
     What happens inside, graph breaks included, does not matter to the trace. Arguments and results as for
-    allow_in_graph().
+    allow_in_graph(). AssertionError for what is not callable.
     """
     fn = traceable_fn
     if not callable(fn):

@@ -328,7 +328,10 @@ def _operator(op):
 
 
 def impl(qualname, types, func=None, *, lib=None):
-    """Decorator: the function that computes an operator on `types` (a device, a dispatch key, or several)."""
+    """Decorator: the function that computes an operator on `types` (a device, a dispatch key, or several).
+
+    RuntimeError if there is no operator of that name.
+    """
     if func is None:
         return functools.partial(impl, qualname, types, lib=lib)
     operator = _operator(qualname)
@@ -342,12 +345,18 @@ def impl(qualname, types, func=None, *, lib=None):
 
 
 def register_kernel(op, device_types, func=None, /, *, lib=None):
-    """Decorator: the function that computes an operator of custom_op() on these devices ("cpu", or a list)."""
+    """Decorator: the function that computes an operator of custom_op() on these devices ("cpu", or a list).
+
+    RuntimeError if there is no operator of that name.
+    """
     return impl(op, device_types or "cpu", func)
 
 
 def register_fake(op, func=None, /, *, lib=None):
-    """Decorator: the function that computes sizes and dtypes of an operator's results."""
+    """Decorator: the function that computes sizes and dtypes of an operator's results.
+
+    It returns tensors of them, and must not look at elements. RuntimeError if there is no operator of that name.
+    """
     if func is None:
         return functools.partial(register_fake, op)
     _operator(op).fake = _checked_function(func, "register_fake")
@@ -391,7 +400,7 @@ def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None)
 class Library:
     """Operators of one namespace, defined one by one: Library("mylib", "DEF" or "FRAGMENT").
 
-    They are there for as long as the library is.
+    They are there for as long as the library is. ValueError for another kind than DEF, FRAGMENT and IMPL.
     """
 
     def __init__(self, ns, kind, dispatch_key=""):
