@@ -310,7 +310,7 @@ def _text_of(file):
         for _ in range(_MOST_PARTS):
             if not (part := file.read(_LONGEST)):
                 break
-            codes += [f" GB{number}" for number in _CODE.findall(last[-8:] + part)]
+            codes += [f" GB{number}" for number in CODE.findall(last[-8:] + part)]
             last = part
     except (AttributeError, OSError, ValueError):  # there is none, it is closed, or holds no text
         pass

@@ -3,12 +3,11 @@
 import dataclasses
 import functools
 import hashlib
-import re
 
+from .._dynamo.program_frames import resumed_function
 from .printed import harmless
 
 _LONGEST = 2000  # characters of a text that a program has made
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
 _WORST_FIRST = ("error", "break", "limit", "recompile", "plain", "skip")
 # What becomes of the function, by the outcome of its break.
 OUTCOMES = {
@@ -76,8 +75,7 @@ class Finding:
 
 def _plain_name(function):
     """The function of the program that a continuation is part of."""
-    match = _RESUMED.fullmatch(function)
-    return harmless(match.group(1) if match else function, 200)
+    return harmless(resumed_function(function) or function, 200)
 
 
 class _Reader:

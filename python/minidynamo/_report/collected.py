@@ -1,11 +1,10 @@
 """Events of all processes of a run, sorted by what they tell. Nothing is computed here."""
 
-import re
 from collections import defaultdict
 
+from .._dynamo.program_frames import RESUME
 from .._events.kinds import KINDS
 
-_RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_(\d+)$", re.DOTALL)
 _COST_KEY = ("of", "name", "function", "file", "line", "column", "compile_id", "state")
 
 
@@ -38,7 +37,7 @@ def _is_frame(frame):
 
 def root_of(function):
     """The function a resume function goes on with, and the line; (the name itself, None) of any other."""
-    found = _RESUME.match(function)
+    found = RESUME.match(function)
     return (found[1], int(found[2])) if found else (function, None)
 
 
