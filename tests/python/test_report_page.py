@@ -4,6 +4,7 @@ import html.parser
 import json
 import os
 import pathlib
+import random
 import signal
 import stat
 import subprocess
@@ -338,6 +339,28 @@ def test_text_of_the_program_is_text(tmp_path):
     assert "img" not in shown.tags and shown.tags.count("script") == 2
     assert "<script>alert(1)</script>" in shown.text and b"\x00" not in data
     json.dumps(timeline.trace(found))
+
+
+WEIRD = (None, -1, 10**30, 1.5, float("nan"), True, "", "x", "\ud800", [], [1, None], [[]], {}, {"a": 1}, [{"file": 1}],
+         [{"file": "f", "line": 3, "function": "g", "column": "x", "end_column": None, "end_line": 3}])  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_fields_that_hold_something_else(tmp_path, seed):
+    source = tmp_path / "program.py"
+    source.write_text("def f(x):\n    return x.item()\n")
+    drawn, rows = random.Random(seed), []
+    for event in events_of(str(source), breaks=8, functions=4, text="text") * 3:
+        names = [name for name in event if name != "kind"]
+        for name in drawn.sample(names, drawn.randrange(len(names))):
+            event = {**event, name: drawn.choice(WEIRD)}
+            if drawn.random() < 0.2:
+                del event[name]
+        rows.append(event)
+    found = model([rows, rows[:5]])
+    (tmp_path / "page.html").write_bytes(page.render(found))
+    read(tmp_path / "page.html")
+    json.dumps([found, timeline.trace(found)], default=str)
 
 
 def test_a_large_run_is_a_small_page(tmp_path):

@@ -21,7 +21,7 @@ def add_to(commands):
     sub.add_argument("--timeline", metavar="FILE", help="write the timeline as well, for Perfetto or Chrome")
     sub.add_argument("--json", metavar="FILE", help="write what the report tells as JSON as well")
     sub.add_argument("--from", dest="folder", metavar="FOLDER", help="report on events MINIDYNAMO_TRACE has written")
-    sub.add_argument("--code", action="store_true", help="show the code of kernels, too (compiling takes longer)")
+    sub.add_argument("--code", action="store_true", help="show machine code and bytecode, too (compiling takes longer)")
     program_line.add_ways(sub)
     program_line.add_program(sub, required=False)
     return sub
@@ -45,7 +45,7 @@ def run(args, arguments):
     place = tempfile.mkdtemp(prefix="minidynamo-report-")
     from . import watched
 
-    artifacts = (*_ARTIFACTS, "output_code") if args.code else _ARTIFACTS
+    artifacts = (*_ARTIFACTS, "output_code", "bytecode") if args.code else _ARTIFACTS
     try:
         done = watched.run(
             program_line.for_python(args, arguments), place, artifacts=artifacts, MINIDYNAMO_TRACE_COSTS="1"
@@ -134,7 +134,9 @@ def _replace(path, data):
 
 
 def _settings(args):
-    """Names of the environment that change what the compiler does, and our own options."""
+    """Names of the environment that change what the compiler does, and our own options; of a folder nobody knows."""
+    if args.folder is not None:
+        return []
     names = [name for name in sorted(os.environ) if name.startswith(("MINIDYNAMO_", "TORCHDYNAMO_", "TORCH_LOGS"))]
     rows = [(name, os.environ[name]) for name in names]
     flags = [flag for flag in ("everything", "trace_more", "as_torch") if getattr(args, flag)]

@@ -23,9 +23,20 @@ def _complete(event):
             made[name] = _DEFAULTS[type_]
     if event["kind"] == "break" and not isinstance(made.get("code"), str):
         made["code"] = None
-    if "stack" in made and isinstance(made["stack"], list):
-        made["stack"] = [frame for frame in made["stack"] if _is_frame(frame)]
+    for name, value in made.items():
+        if isinstance(value, list) and name != "stack":
+            made[name] = [each if isinstance(each, str) else str(each) for each in value]
+    if isinstance(made.get("stack"), list):
+        made["stack"] = [_frame(each) for each in made["stack"] if _is_frame(each)]
     return made
+
+
+def _frame(row):
+    """The frame without its columns where they are no numbers."""
+    places = [row.get(name, 0) for name in ("end_line", "column", "end_column")]
+    if all(isinstance(each, int) for each in places):
+        return row
+    return {name: row[name] for name in ("file", "line", "function")}
 
 
 def _is_frame(frame):

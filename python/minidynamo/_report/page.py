@@ -170,6 +170,7 @@ def _entries(model, budget, left_out):
     for entry in _first(ranked, "entries", left_out):
         code, code_left_out = budget.cut(entry["code"], _MOST_CODE)
         output, output_left_out = budget.cut(entry["output_code"], _MOST_CODE)
+        bytecode, bytecode_left_out = budget.cut(entry["bytecode"], _MOST_CODE)
         guards = entry["guards"][:_MOST_GUARDS]
         more = len(entry["guards"]) - len(guards)
         rows.append(
@@ -177,6 +178,7 @@ def _entries(model, budget, left_out):
              "open": not entry["entry"],
              "resume_code": budget.cut(entry["resume_code"], _MOST_CODE)[0],              "code": code,
              "code_left_out": code_left_out, "output_code": output, "output_left_out": output_left_out,
+             "bytecode": bytecode, "bytecode_left_out": bytecode_left_out,
              "guards_shown": [[budget.cut(each, 400)[0] for each in row] for row in guards],
              "guards_left_out": f"{words.amount(more)} more are left out." if more else "",
              "pictures": _pictures(entry, costs.get((entry["process"], entry["compile_id"]), {}))}
