@@ -110,6 +110,18 @@ def test_themes(browser, reported):
     browser.run("document.getElementById('theme').click(); localStorage.clear()")
 
 
+def test_it_prints_dark_on_light(browser, reported):
+    browser.look(dark=True)
+    browser.open(reported)
+    browser.run("document.documentElement.dataset.theme = 'dark'")
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    colours = browser.run("const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]")
+    shown = browser.run("return document.querySelector('nav').checkVisibility()")
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    text, behind = [sum(map(int, each[4:-1].split(","))) for each in colours]
+    assert text < 200 and behind > 700 and not shown
+
+
 def test_without_script_everything_is_there(browser, reported):
     browser.look(script=False)
     browser.open(reported)
