@@ -57,3 +57,9 @@ def test_chapters_have_their_parts(page):
     assert headings[-1] == "Where to go next"
     assert 60 <= text.count("\n") <= 260
     assert f"({page.removeprefix('docs/')})" in (ROOT / "docs/README.md").read_text()
+
+
+def test_the_index_names_every_page():
+    index = (ROOT / "docs/README.md").read_text()
+    pages = [p.relative_to(ROOT / "docs").as_posix() for p in PAGES if p.parent != ROOT]
+    assert [p for p in pages if p != "README.md" and not p.startswith("reference/") and f"({p})" not in index] == []
