@@ -123,6 +123,22 @@ def test_baselines_count_places(places):
     assert baseline.mark_known(fewer, known, places) == 2 and fewer[0].verdict == "known"
 
 
+def test_source_that_is_in_no_file(places):
+    frame = {"file": "<cell 1>", "line": 2, "function": "f", "end_line": 2, "column": 6, "end_column": 8}
+    source = {
+        "kind": "source",
+        "thread": 1,
+        "time": 1.0,
+        "compile_id": "",
+        "file": "<cell 1>",
+        "text": "def f():\n  é = x.y\n",
+    }
+    (finding,) = gather([[source, {**source, "text": 3}, {**BREAK, "stack": [frame]}]], places)
+    assert (finding.text, finding.column, finding.end_column, finding.own) == ("  é = x.y", 5, 7, True)
+    places.give("a.py", "not this")
+    assert places.text("a.py", 2) == "    print(x)"
+
+
 def test_escapes_of_formats(places):
     said = {**BREAK, "type": "a, b: 100%", "explanation": "{0} {x} [a](b) ]]> & <b>", "hints": ["x\r\ny%"]}
     findings = gather([[said]], places)

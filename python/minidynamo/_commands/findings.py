@@ -88,7 +88,7 @@ class _Reader:
     def read(self, events):
         takers = {
             "break": self._break, "skip": self._skip, "limit": self._limit, "recompile": self._recompile,
-            "internal_error": self._internal_error,
+            "internal_error": self._internal_error, "source": self._source,
         }  # fmt: skip
         for event in events:
             try:
@@ -185,6 +185,9 @@ class _Reader:
             hints=tuple(filter(None, [harmless(event["hint"], _LONGEST)])), stack=_stack(event["stack"]),
         )  # fmt: skip
         self._add(finding)
+
+    def _source(self, event):
+        self._places.give(event["file"], event["text"])
 
     def _internal_error(self, event):
         finding = self._of_function(

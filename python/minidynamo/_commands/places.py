@@ -92,6 +92,11 @@ class Places:
         lines = self._lines[file]
         return lines[line - 1] if 0 < line <= len(lines) else ""
 
+    def give(self, file, text):
+        """The source of what is in no file, as its process has told it."""
+        if self.absolute(file) is None or not os.path.exists(self.absolute(file)):
+            self._lines.setdefault(file, text.split("\n"))
+
     def column(self, file, line, offset):
         """The characters that stand before an offset in bytes of UTF-8; None if the line is shorter or unknown."""
         encoded = self.text(file, line).encode("utf-8", "replace")
