@@ -95,9 +95,10 @@ bool calls_out(const Graph& g) {
 }
 
 std::unique_ptr<Kernel> compile_llvm(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint) {
-  const Observed observed([&] {
-    return &new_part_site({.kind = PartKind::MachineCode, .name = functional->name, .function = "", .file = ""});
-  });
+  const SiteSlot once;
+  const Observed observed(
+      [&] { return &once; },
+      [&] { return PartName{.kind = PartKind::MachineCode, .name = functional->name, .function = "", .file = ""}; });
   try {
     return std::make_unique<LlvmKernel>(std::move(functional), checkpoint);
   } catch (const OpError& e) {

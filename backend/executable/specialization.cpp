@@ -376,28 +376,27 @@ std::int64_t Specialization::execute_parts(const SizedLaunch& s, const SmallVect
 }
 
 // What the launch reads and writes: the elements of its tensors, each once.
-const PartSite* Specialization::site_of(const SizedLaunch& s) const {
-  return s.site.get([&] {
-    PartName about{.kind = PartKind::Kernel, .name = *s.name, .function = "", .file = ""};
-    const auto* const from = &s >= launches_.data() && &s < launches_.data() + launches_.size()
-                                 ? &executable_.launches[static_cast<std::size_t>(&s - launches_.data())]
-                             : &s >= commits_.data() && &s < commits_.data() + commits_.size()
-                                 ? &executable_.commits[static_cast<std::size_t>(&s - commits_.data())]
-                                 : nullptr;
-    if (!from || !s.function) return about;
-    for (const Place& p : from->buffers) {
-      const SizedTensor t = sized(p);
-      std::int64_t elements = 1;
-      for (std::size_t d = 0; d < t.sizes.size(); ++d)
-        elements *= t.strides[d] ? t.sizes[d] : std::min<std::int64_t>(t.sizes[d], 1);
-      about.bytes += elements * static_cast<std::int64_t>(item_size(t.dtype));
-    }
-    return about;
-  });
+PartName Specialization::about(const SizedLaunch& s) const {
+  PartName about{.kind = PartKind::Kernel, .name = *s.name, .function = "", .file = ""};
+  const auto within = [&](const std::vector<SizedLaunch>& all, const std::vector<Launch>& made) -> const Launch* {
+    const auto at = static_cast<std::size_t>(&s - all.data());
+    return &s >= all.data() && at < all.size() ? &made[at] : nullptr;
+  };
+  const Launch* from = within(launches_, executable_.launches);
+  if (!from) from = within(commits_, executable_.commits);
+  if (!from || !s.function) return about;
+  for (const Place& p : from->buffers) {
+    const SizedTensor t = sized(p);
+    std::int64_t elements = 1;
+    for (std::size_t d = 0; d < t.sizes.size(); ++d)
+      elements *= t.strides[d] ? t.sizes[d] : std::min<std::int64_t>(t.sizes[d], 1);
+    about.bytes += elements * static_cast<std::int64_t>(item_size(t.dtype));
+  }
+  return about;
 }
 
 void Specialization::execute(const SizedLaunch& s, Frame& f) const {
-  const Observed observed([&] { return site_of(s); });
+  const Observed observed([&] { return &s.site; }, [&] { return about(s); });
   if (s.callee || !s.regions.empty()) return call_out(s, f);
   if (!s.function) return execute_call(s, f);
   if (s.empty) return;
@@ -427,7 +426,7 @@ TensorRef Specialization::run_quick(std::span<TensorImpl* const> inputs) const {
   const SizedLaunch& s = launches_[0];
   const SizedTensor& t = outputs_[0].tensor;
   const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
-  const Observed observed([&] { return site_of(s); });
+  const Observed observed([&] { return &s.site; }, [&] { return about(s); });
   Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes));
   void* buffers[kMostQuick];
   void** next = buffers;

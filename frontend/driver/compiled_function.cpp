@@ -99,7 +99,8 @@ CompileOptions* forced_options(const CompileOptions& r) {
 
 [[gnu::noinline]] EntryRef look_up(PyCodeObject* code, CodeState& state, const CompileOptions* options,
                                    const FrameArgs& args, LoadedValues& found) {
-  const Observed observed([&] { return guards_site(code, static_cast<const FrameNotes*>(state.notes.get())); });
+  const Observed observed([&] { return guards_slot(static_cast<const FrameNotes*>(state.notes.get())); },
+                          [&] { return about_code(PartKind::Guards, code); });
   return find_entry(state, options, args, found);
 }
 
@@ -151,7 +152,7 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
     FrameRequest request{code, bound.frame(), options, std::string()};
     PyRef result;
     if (!entry && notes && notes->runs_plain_below(*options)) {
-      const Observed observed([&] { return plain_site(code); });
+      const ObservedPlain observed(notes, code);
       Disarmed below;
       return call_plain(self, args, nargsf, kwnames, nullptr);
     }

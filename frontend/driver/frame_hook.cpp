@@ -294,7 +294,7 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
     return pass_through(thread, frame, throwflag);
   if (PyObject * result; replays() && is_replayed(frame, result)) return finish_frame(thread, frame, result);
   if (is_failed_frame(reinterpret_cast<PyObject*>(frame_function(frame)))) {
-    const Observed measured([&] { return plain_site(frame_code(frame)); });
+    const ObservedPlain measured(frame_code(frame));
     return run_plain(thread, frame, throwflag);
   }
   if (!compiles_in_replay()) return pass_through(thread, frame, throwflag);
@@ -304,13 +304,13 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   if (!options || observed || (notes && notes->own_code) || (in_transform() && (is_in_transform() || op_recorder())))
     return pass_through(thread, frame, throwflag);
   if (notes && notes->runs_plain(*options)) {
-    const Observed measured([&] { return plain_site(code, *notes); });
+    const ObservedPlain measured(notes, code);
     count_skipped(code);
     if (options == run_switches().everything) return run_plain(thread, frame, throwflag);  // every frame is counted
     return run_skipped(thread, frame, throwflag, *notes, options);
   }
   if (notes && notes->runs_plain_below(*options)) {
-    const Observed measured([&] { return plain_site(code, *notes); });
+    const ObservedPlain measured(notes, code);
     count_skipped(code);
     Disarmed below;
     return run_default(thread, frame, throwflag);
@@ -332,7 +332,7 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
       break;
   }
   const Replaying repeated;
-  const Observed measured([&] { return plain_site(code); });
+  const ObservedPlain measured(code);
   return run_plain(thread, frame, throwflag);
 }
 

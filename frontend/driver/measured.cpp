@@ -4,28 +4,11 @@
 #include <fmt/format.h>
 
 #include "frontend/cpython/object_text.h"
-#include "frontend/entries/frame_notes.h"
 #include "frontend/tensors/boundary.h"
 #include "ir/run/cost_totals.h"
 
 namespace md {
 namespace {
-
-PartName name_of_code(PartKind kind, PyCodeObject* code) {
-  const FrameNotes* notes = find_frame_notes(code);
-  const bool renamed = notes && !notes->printed_name.empty();
-  return {.kind = kind,
-          .name = "",
-          .function = renamed ? notes->printed_name : text_of(code->co_name),
-          .file = text_of(code->co_filename),
-          .line = code->co_firstlineno};
-}
-
-PartName name_of_entry(PartKind kind, const Entry& entry, PyCodeObject* code) {
-  PartName about = name_of_code(kind, code);
-  about.compile_id = fmt::format("{}/{}", entry.frame_id, entry.entry_id);
-  return about;
-}
 
 const char* name_of_kind(PartKind kind) {
   switch (kind) {
@@ -112,40 +95,20 @@ PyMethodDef kCostFunctions[] = {
 
 }  // namespace
 
-const PartSite* region_site(const Entry& entry, PyCodeObject* code) {
-  return entry.site.get([&] { return name_of_entry(PartKind::Region, entry, code); });
-}
-
-const PartSite* break_site(const BreakPoint& point) {
-  return point.site.get([&] { return point.about; });
-}
-
-const PartSite* rest_site(const Entry& entry, const BreakPoint& point, PyCodeObject* code) {
-  return point.rest.get([&] { return name_of_entry(PartKind::Rest, entry, code); });
-}
-
-const PartSite* plain_site(PyCodeObject* code) {
+PartName about_code(PartKind kind, PyCodeObject* code) {
   const FrameNotes* notes = find_frame_notes(code);
-  return notes ? plain_site(code, *notes) : nullptr;
+  const bool renamed = notes && !notes->printed_name.empty();
+  return {.kind = kind,
+          .name = "",
+          .function = renamed ? notes->printed_name : text_of(code->co_name),
+          .file = text_of(code->co_filename),
+          .line = code->co_firstlineno};
 }
 
-const PartSite* plain_site(PyCodeObject* code, const FrameNotes& notes) {
-  if (notes.is_breaking) return nullptr;  // it is measured as a break
-  return notes.plain_site.get([&] { return name_of_code(PartKind::Plain, code); });
-}
-
-const PartSite* guards_site(PyCodeObject* code, const FrameNotes* notes) {
-  if (!notes) return nullptr;
-  return notes->guards_site.get([&] { return name_of_code(PartKind::Guards, code); });
-}
-
-const PartSite* guards_site(PyCodeObject* code, const BreakPoint::Part& part) {
-  return part.guards.get([&] { return name_of_code(PartKind::Guards, code); });
-}
-
-const PartSite* compile_site() {
-  static const SiteSlot slot;
-  return slot.get([] { return PartName{.kind = PartKind::Compile, .name = "", .function = "", .file = ""}; });
+PartName about_entry(PartKind kind, const Entry& entry, PyCodeObject* code) {
+  PartName about = about_code(kind, code);
+  about.compile_id = fmt::format("{}/{}", entry.frame_id, entry.entry_id);
+  return about;
 }
 
 int init_measured(PyObject* module) { return PyModule_AddFunctions(module, kCostFunctions); }

@@ -177,7 +177,9 @@ EntryRef compile_missing(const FrameRequest& asked) {
 
 [[gnu::noinline]] EntryRef compile_or_none(const FrameRequest& r) {
   EntryRef made;
-  const Observed observed([] { return compile_site(); });
+  static const SiteSlot slot;
+  const Observed observed([] { return &slot; },
+                          [] { return PartName{.kind = PartKind::Compile, .name = "", .function = "", .file = ""}; });
   return survived(r, [&] { made = compile_missing(r); }) ? made : EntryRef();
 }
 
@@ -221,7 +223,7 @@ const EntryPlan& plan_of(const Entry& e) { return compiled_of(e).plan; }
 
 // False: nothing has been done, and the frame is to run as plain Python, which raises what failed at the user's line.
 bool run_entry(const Entry& entry, const FrameRequest& r, PyObject* const* found, PlanRun& run) {
-  const Observed observed([&] { return region_site(entry, r.code); });
+  const Observed observed([&] { return &entry.site; }, [&] { return about_entry(PartKind::Region, entry, r.code); });
   try {
     (!found || compiled_of(entry).takes_long) ? run_shown(compiled_of(entry), r, found, run)
                                               : run_plan(plan_of(entry), r.args, found, run);
@@ -308,7 +310,7 @@ const BreakPoint::Part* step_over(const BreakPoint& point, PyObject* globals, st
                                   std::vector<PyRef>& args) {
   PyRef out;
   {
-    const Observed observed([&] { return break_site(point); });
+    const Observed observed([&] { return &point.site; }, [&] { return point.about; });
     std::vector<PyRef> given = pick(point.breaking, held, nullptr);
     drop_all_but(point, held);
     PyRef function = checked(PyFunction_New(point.breaking.code.get(), globals));
@@ -379,7 +381,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
     const bool watched =
         (is_observed(PyThreadState_Get(), code) && !compiles_while_traced()) || overrides_are_changed();
     LoadedValues found;
-    EntryRef following = watched ? EntryRef() : look_up(request, found, [&] { return guards_site(code, *next); });
+    EntryRef following = watched ? EntryRef() : look_up(request, found, [&] { return &next->guards; });
     const bool hit = static_cast<bool>(following);
     if (!hit && !watched) following = compiled_now(request);
     run = PlanRun();
@@ -424,7 +426,8 @@ RunOutcome run_with(EntryRef entry, PyObject* const* found, const FrameRequest& 
   if (!run.returned) {
     Variables lasting = lasting_arguments(*plan_of(*entry).broken, request);
     give_up_slots(request);
-    const Observed observed([&] { return rest_site(*entry, *plan_of(*entry).broken, request.code); });
+    const Observed observed([&] { return &plan_of(*entry).broken->rest; },
+                            [&] { return about_entry(PartKind::Rest, *entry, request.code); });
     return run_from_break(std::move(entry), std::move(run), request, std::move(lasting), result);
   }
   result = std::move(run.returned);
@@ -463,7 +466,7 @@ PyObject* run_single(const Entry& entry, PyCodeObject* code, const LoadedValues&
                      bool& repeat) {
   bool committed = false;
   try {
-    const Observed observed([&] { return region_site(entry, code); });
+    const Observed observed([&] { return &entry.site; }, [&] { return about_entry(PartKind::Region, entry, code); });
     return run_single_output(plan_of(entry), args, found.data(), committed).release();
   } catch (...) {
     if (!committed && (!PyErr_Occurred() || is_programs_own())) {
@@ -487,7 +490,7 @@ RunOutcome run_missed(const FrameRequest& request, PyRef& result) {
 RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
   return driven(request.options, [&] {
     LoadedValues found;
-    EntryRef entry = look_up(request, found, [&] { return guards_site(request.code, find_frame_notes(request.code)); });
+    EntryRef entry = look_up(request, found, [&] { return guards_slot(find_frame_notes(request.code)); });
     return entry ? run_with(std::move(entry), found.data(), request, result) : run_new(request, result);
   });
 }

@@ -115,7 +115,7 @@ void begin_in_child() {
   process.store(fresh);
   here = nullptr;
   for (const PartSite* s = newest_part_site(); s; s = s->next) {
-    s->passed.store(0, std::memory_order_relaxed);
+    s->let_pass(0);
     s->shown.store(0, std::memory_order_relaxed);
   }
 }
@@ -231,7 +231,7 @@ std::vector<CostTotal> cost_totals() {
     if (s->index >= sums.size() || !sums[s->index].calls) continue;
     if (s->about.kind == PartKind::Guards && s->about.file.empty()) continue;  // seconds_of_measuring()
     const Sums& sum = sums[s->index];
-    const std::uint32_t passed = s->passed.load(std::memory_order_relaxed);
+    const std::uint32_t passed = s->passed();
     const double own = rate.length(sum.own + passed * s->mean_own.load(std::memory_order_relaxed));
     const double whole = rate.length(sum.ticks + passed * s->mean.load(std::memory_order_relaxed));
     totals.push_back(
@@ -268,8 +268,7 @@ CostCounts cost_counts() {
     const Sums& sum = sums[s->index];
     counts.measured += sum.measured;
     if (is_shown(s->about.kind))
-      counts.parts_left_out +=
-          sum.calls + s->passed.load(std::memory_order_relaxed) - s->shown.load(std::memory_order_relaxed);
+      counts.parts_left_out += sum.calls + s->passed() - s->shown.load(std::memory_order_relaxed);
   }
   return counts;
 }
@@ -277,12 +276,12 @@ CostCounts cost_counts() {
 double seconds_of_measuring() {
   if (!process.load()) return 0;
   constexpr int kTimes = 256;
-  static const PartSite* const nothing =
-      &new_part_site({.kind = PartKind::Guards, .name = "", .function = "", .file = ""});
+  static const SiteSlot nothing;
+  const auto name = [] { return PartName{.kind = PartKind::Guards, .name = "", .function = "", .file = ""}; };
   const std::int64_t start = clock_nanoseconds();
   for (int k = 0; k < kTimes; ++k) {
-    nothing->left.store(0, std::memory_order_relaxed);
-    const Observed one([] { return nothing; });
+    nothing.get(name)->let_pass(0);
+    const Observed one([] { return &nothing; }, name);
   }
   return static_cast<double>(clock_nanoseconds() - start) * 1e-9 / kTimes;
 }

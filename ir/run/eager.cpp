@@ -376,7 +376,7 @@ static Arg call_slowly(const Op& op, std::span<const Arg> bound) {
 }
 
 Arg call_op(const Op& op, std::span<const Arg> bound) {
-  const Observed observed([&] { return op_site(op); });
+  const Observed observed([&] { return op_slot(op); }, [&] { return name_of_op(op); });
   check_enabled(op);
   return in_transform() ? call_slowly(op, bound) : call_plainly(op, bound);
 }
@@ -455,7 +455,7 @@ static TensorRef write_slowly(const Op& op, std::span<const Arg> bound, const Te
 }
 
 TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
-  const Observed observed([&] { return op_site(op); });
+  const Observed observed([&] { return op_slot(op); }, [&] { return name_of_op(op); });
   check_enabled(op);
   const TensorRef target = bound[0].get<TensorRef>();
   check_writable(*target);

@@ -111,7 +111,7 @@ class GraphEvaluator::Run {
       for (std::size_t i = 0; i < results.size(); ++i) bind_unbacked(n.types[i], results[i]->sizes, symbols_);
     } else {
       for (const TensorType& t : n.types) results.push_back(allocate(t));
-      const Observed observed([&] { return op_site(op); });
+      const Observed observed([&] { return op_slot(op); }, [&] { return name_of_op(op); });
       engine_for(*results[0]).run(op, args, results);
     }
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);

@@ -6,6 +6,7 @@
 
 namespace md {
 
-const PartSite* op_site(const Op& op);
+const SiteSlot* op_slot(const Op& op);
+PartName name_of_op(const Op& op);
 
 }  // namespace md

@@ -36,12 +36,14 @@ void add(std::atomic<T>& sum, By by) {  // of one thread
   sum.store(sum.load(std::memory_order_relaxed) + static_cast<T>(by), std::memory_order_relaxed);
 }
 
-// After so many calls those of a part that takes less than this are measured now and then only, at last one in 8 to 23.
+// After so many calls those of a part that takes less than this are measured now and then only, at last one in 8 to 23,
+// of very short ones one in 32 to 95.
 constexpr std::int64_t kMeasuredAtFirst = 32;
-constexpr double kShort = 10'000;  // ticks; some microseconds
+constexpr double kShort = 10'000, kVeryShort = 1'000;  // ticks
 
-std::uint32_t calls_to_pass(CostRow& row, std::int64_t measured) {
-  const auto most = static_cast<std::uint32_t>(std::min<std::int64_t>(measured / 16, 16));
+std::uint32_t calls_to_pass(CostRow& row, std::int64_t measured, double mean) {
+  const std::int64_t at_last = mean < kVeryShort ? 64 : 16;
+  const auto most = static_cast<std::uint32_t>(std::min(measured / 16, at_last));
   row.random = row.random * 1664525 + 1013904223;
   return most / 2 + (row.random >> 16) % most;
 }
@@ -72,11 +74,12 @@ std::vector<ObservedPart> take_observed_parts() {
   return std::exchange(observed(), {});
 }
 
-const PartSite* op_site(const Op& op) {
-  static auto* const sites = new std::vector<SiteSlot>(all_ops().size());
-  return (*sites)[static_cast<std::size_t>(op.id)].get(
-      [&] { return PartName{.kind = PartKind::Op, .name = op.public_name, .function = "", .file = ""}; });
+const SiteSlot* op_slot(const Op& op) {
+  static auto* const slots = new std::vector<SiteSlot>(all_ops().size());
+  return &(*slots)[static_cast<std::size_t>(op.id)];
 }
+
+PartName name_of_op(const Op& op) { return {.kind = PartKind::Op, .name = op.public_name, .function = "", .file = ""}; }
 
 void Observed::begin(std::uint8_t who, const PartSite& site) {
   ThreadCosts* const thread = costs_here();
@@ -91,6 +94,8 @@ void Observed::begin(std::uint8_t who, const PartSite& site) {
   thread_ = thread;
   row_ = &row;
   who_ = who;
+  passed_ = site.passed();
+  site.let_pass(0);
   started_ = who & kForProfile ? steady_now() : 0;
   start_ = cost_clock();
 }
@@ -101,7 +106,7 @@ void Observed::end() noexcept {
   const PartSite& site = *row.site;
   const PartKind kind = site.about.kind;
   const double ticks = stop > start_ ? static_cast<double>(stop - start_) : 0;
-  const auto passed = static_cast<double>(site.passed.exchange(0, std::memory_order_relaxed));
+  const double passed = passed_;
   double& inside = is_leaf_work(kind) ? thread_->work_inside : thread_->inside;
   const bool apart = counts_apart(kind);
   const double own = apart || is_leaf_work(kind) ? std::max(0.0, ticks - inside) : ticks;
@@ -120,7 +125,7 @@ void Observed::end() noexcept {
   if (kind == PartKind::Kernel && region_ && !site.region.load(std::memory_order_relaxed))
     site.region.store(region_, std::memory_order_relaxed);
   if (measured >= kMeasuredAtFirst && site.mean.load(std::memory_order_relaxed) < kShort)
-    site.left.store(calls_to_pass(row, measured), std::memory_order_relaxed);
+    site.let_pass(calls_to_pass(row, measured, site.mean.load(std::memory_order_relaxed)));
   try {
     if ((who_ & kForProfile) && is_for_profiles(kind)) {
       const std::int64_t end = steady_now();

@@ -39,18 +39,33 @@ struct PartName {
 // needs that.
 class PartSite {
  public:
-  PartSite(PartName name, std::uint32_t index) : about(std::move(name)), index(index) {}
+  PartSite(PartName name, std::uint32_t number) : index(number), about(std::move(name)) {}
 
-  const PartName about;
-  const std::uint32_t index;  // rows of threads are found by it
-  const PartSite* next = nullptr;
+  // Of calls too short to measure each of them some pass by. True: this one does.
+  bool lets_pass() const {
+    const std::uint32_t n = left_.load(std::memory_order_relaxed);
+    if (n == 0) return false;
+    left_.store(n - 1, std::memory_order_relaxed);
+    return true;
+  }
+  std::uint32_t passed() const {  // since one was measured
+    return passing_.load(std::memory_order_relaxed) - left_.load(std::memory_order_relaxed);
+  }
+  void let_pass(std::uint32_t calls) const {
+    passing_.store(calls, std::memory_order_relaxed);
+    left_.store(calls, std::memory_order_relaxed);
+  }
 
-  // Of calls too short to measure each of them: how many go by until one is measured, and how many have gone by since.
-  mutable std::atomic<std::uint32_t> left{0};
-  mutable std::atomic<std::uint32_t> passed{0};
+ private:
+  mutable std::atomic<std::uint32_t> left_{0}, passing_{0};
+
+ public:
+  const std::uint32_t index;                             // rows of threads are found by it
+  mutable std::atomic<int> shown{0};                     // in the time line
   mutable std::atomic<double> mean{0}, mean_own{0};      // ticks
-  mutable std::atomic<int> shown{0};                       // in the time line
   mutable std::atomic<const PartSite*> region{nullptr};  // a kernel's
+  const PartSite* next = nullptr;
+  const PartName about;
 };
 
 const PartSite& new_part_site(PartName name);  // throws std::bad_alloc
@@ -63,6 +78,10 @@ class SiteSlot {
   SiteSlot(const SiteSlot&) noexcept {}
   SiteSlot& operator=(const SiteSlot&) noexcept { return *this; }
 
+  bool lets_pass() const {
+    const PartSite* known = site_.load(std::memory_order_acquire);
+    return known && known->lets_pass();
+  }
   template <std::invocable Make>
   const PartSite* get(const Make& make) const {
     if (const PartSite* known = site_.load(std::memory_order_acquire)) return known;
@@ -92,13 +111,16 @@ std::vector<ObservedPart> take_observed_parts();
 struct ThreadCosts;
 struct CostRow;
 
-// Around one part: `site()` gives it or null, and is only asked where somebody observes.
+// Around one part: `slot()` is where its site is kept, or null; `make()` says what it is when it has none yet. Both are
+// only asked where somebody observes.
 class Observed {
  public:
-  template <std::invocable Site>
-  explicit Observed(const Site& site) {
-    if (const std::uint8_t who = parts_observed.load(std::memory_order_relaxed)) [[unlikely]]
-      begin_with(who, site);
+  template <std::invocable Slot, std::invocable Make>
+  Observed(const Slot& slot, const Make& make) {
+    if (const std::uint8_t who = parts_observed.load(std::memory_order_relaxed)) [[unlikely]] {
+      const SiteSlot* const kept = slot();
+      if (kept && !(who == kForCosts && kept->lets_pass())) begin_with(who, *kept, make);
+    }
   }
   ~Observed() {
     if (row_) [[unlikely]]
@@ -108,17 +130,10 @@ class Observed {
   Observed& operator=(const Observed&) = delete;
 
  private:
-  template <std::invocable Site>
-  [[gnu::noinline]] void begin_with(std::uint8_t who, const Site& site) noexcept {
+  template <std::invocable Make>
+  [[gnu::noinline]] void begin_with(std::uint8_t who, const SiteSlot& slot, const Make& make) noexcept {
     try {
-      const PartSite* s = site();
-      if (!s) return;
-      if (const std::uint32_t left = s->left.load(std::memory_order_relaxed); left && !(who & kForProfile)) {
-        s->left.store(left - 1, std::memory_order_relaxed);
-        s->passed.store(s->passed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        return;
-      }
-      begin(who, *s);
+      begin(who, *slot.get(make));
     } catch (...) {  // without memory one part is missing
     }
   }
@@ -131,6 +146,7 @@ class Observed {
   std::int64_t started_;  // as profiles have it
   double inside_;         // of what surrounds it
   const PartSite* region_;
+  std::uint32_t passed_;  // calls that were let pass before it
   std::uint8_t who_;
 };
 
