@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "frontend/cpython/object_text.h"
+#include "frontend/report/events.h"
 #include "frontend/tensors/boundary.h"
 #include "ir/run/cost_totals.h"
 
