@@ -72,15 +72,30 @@ Process& costs_of_process() { return *process.load(std::memory_order_acquire); }
 std::atomic<std::uint64_t> first_ticks{0};
 std::atomic<std::int64_t> first_nanoseconds{0};
 
+// The two clocks at one moment: the closest look of some.
+struct BothClocks {
+  std::uint64_t ticks = 0;
+  std::int64_t nanoseconds = 0;
+  BothClocks() {
+    std::uint64_t closest = ~std::uint64_t{0};
+    for (int k = 0; k < 5; ++k) {
+      const std::uint64_t before = cost_clock();
+      const std::int64_t now = clock_nanoseconds();
+      const std::uint64_t around = cost_clock() - before;
+      if (around >= closest) continue;
+      closest = around, ticks = before + around / 2, nanoseconds = now;
+    }
+  }
+};
+
 struct ClockRate {
   double seconds_per_tick = 1e-9;
-  std::uint64_t ticks = 0;
-  double seconds = 0;
-  ClockRate() : ticks(first_ticks), seconds(static_cast<double>(first_nanoseconds) * 1e-9) {
-    const std::uint64_t now = cost_clock();
-    const std::int64_t passed = clock_nanoseconds() - first_nanoseconds;
-    if (now > ticks && passed > 0)
-      seconds_per_tick = static_cast<double>(passed) * 1e-9 / static_cast<double>(now - ticks);
+  double seconds = static_cast<double>(first_nanoseconds.load()) * 1e-9;
+  ClockRate() {
+    const BothClocks now;
+    const auto ticks = static_cast<double>(static_cast<std::int64_t>(now.ticks - first_ticks.load()));
+    const auto passed = static_cast<double>(now.nanoseconds - first_nanoseconds.load());
+    if (ticks > 0 && passed > 0) seconds_per_tick = passed * 1e-9 / ticks;
   }
   double length(double count) const { return count * seconds_per_tick; }
   double moment(double since_first) const { return seconds + since_first * seconds_per_tick; }
@@ -180,8 +195,9 @@ const PartSite* newest_part_site() { return newest_site.load(); }
 void begin_costs() {
   if (process.load()) return;
   steady_ticks = has_steady_ticks();
-  first_ticks = cost_clock();
-  first_nanoseconds = clock_nanoseconds();
+  const BothClocks now;
+  first_ticks = now.ticks;
+  first_nanoseconds = now.nanoseconds;
   auto* const made = new Process;
   Process* none = nullptr;
   if (!process.compare_exchange_strong(none, made))
