@@ -178,8 +178,9 @@ def test_lines_and_columns_of_breaks(first):
 def test_what_sleeps_in_a_break_is_the_breaks(first):
     assert 27 * 0.003 <= first.seconds("break", "sleeps", field="own_seconds")
     assert first.seconds("break", "sleeps") <= first.seconds("function", "sleeps")
-    # Others may have the processor between: far less than what was slept is not.
-    assert first.seconds("function", "sleeps", field="own_seconds") < first.seconds("break", "sleeps")
+    (whole,) = first.of("function", "sleeps", compile_id="0/0")
+    (part,) = first.of("break", "sleeps", compile_id="0/0")
+    assert whole["own_seconds"] + part["seconds"] <= whole["seconds"] * 1.001
     assert 4 * 0.002 <= first.seconds("break", "raises", field="own_seconds")
 
 
@@ -316,19 +317,24 @@ def test_what_a_signal_ends_is_measured_to_its_end(tmp_path):
     text = """
 import signal, time
 import minidynamo as torch
+seconds = 0
+@torch.compiler.disable
+def nap():
+    time.sleep(seconds)
 @torch.compile
 def f(x):
     x = x * 2
-    time.sleep(100)
+    nap()
     return x
 def end(*args):
     raise KeyboardInterrupt
 signal.signal(signal.SIGALRM, end)
-signal.setitimer(signal.ITIMER_REAL, 0.6)
-try:
-    f(torch.ones(3))
-except KeyboardInterrupt:
-    pass
+for seconds in (0, 100):
+    signal.setitimer(signal.ITIMER_REAL, seconds and 0.3)
+    try:
+        f(torch.ones(3))
+    except KeyboardInterrupt:
+        pass
 """
     (process,) = run(tmp_path, text)
     assert 0.1 < process.seconds("break", "f") <= process.seconds("function", "f") <= process.summary["wall_seconds"]
