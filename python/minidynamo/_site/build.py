@@ -75,10 +75,11 @@ class Site:
         if not self.documents:
             return
         chapters = documents.by_folder(self.documents)
-        for document in self.documents:
+        row = [document for _, of_folder in chapters for document in of_folder]
+        for document, previous, following in zip(row, [None, *row], [*row[1:], None]):
             self.page(
                 document.page, "document.html", part="docs", title=document.title, chapters=chapters,
-                contents=document.contents, body=document.body,
+                contents=document.contents, body=document.body, previous=previous, next=following,
             )  # fmt: skip
             for name, path in document.files.items():
                 self.folder.write(name, path.read_bytes())
