@@ -8,7 +8,7 @@ import pytest
 
 from minidynamo.registry import all_breaks, search
 
-pytestmark = pytest.mark.version_free
+pytestmark = [pytest.mark.version_free, pytest.mark.timeout(300)]  # a loaded machine starts browsers slowly
 PAGES = ("index.html", "gb/gb0170.html", "gb/gb0007.html", "gb/gb0124.html", "docs/index.html",
          "docs/architecture.html", "api/index.html", "api/torch.linalg.html", "sitemap.html", "404.html")  # fmt: skip
 # Types a text several times: the quickest answer in milliseconds, the codes that are shown, what is told.
