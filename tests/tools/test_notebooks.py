@@ -6,6 +6,8 @@ import nbclient
 import nbformat
 import pytest
 
+import minidynamo as torch
+
 CELLS = {
     "logs": """
 import minidynamo as torch, os, signal, threading, time
@@ -155,3 +157,36 @@ def test_interrupts(outputs):
     for name in ("interrupted", "interrupted later"):
         assert outputs[name][-1].ename == "KeyboardInterrupt"
     assert printed(outputs["after"]).strip() == "2.0"
+
+
+def made(factor):
+    @torch.compile(backend="eager")
+    def f(x, more=factor):
+        return x * factor + more
+
+    return f
+
+
+def test_autoreloads_rules_reach_compiled_functions():
+    from IPython.extensions import autoreload
+
+    old, new = made(2), made(3)
+    held = old
+    assert old(torch.ones(1)).item() == 4
+    assert autoreload.update_generic(old, new)
+    assert held is old and held(torch.ones(1)).item() == 2 * 1 + 3  # closures belong to the function that was first
+
+
+def test_what_a_function_runs_can_be_assigned():
+    f, g = made(2), made(3)
+    assert f(torch.ones(1)).item() == 4
+    f.__defaults__ = (10,)
+    assert f(torch.ones(1)).item() == 12 and f.__wrapped__.__defaults__ == (10,)
+    with pytest.raises(ValueError, match="free vars"):
+        f.__code__ = (lambda x, more=1: x).__code__
+    f.note = 1
+    assert f.note == 1 and not hasattr(f.__wrapped__, "note")
+    del f.__defaults__
+    with pytest.raises(TypeError, match="more"):
+        f(torch.ones(1))
+    assert g(torch.ones(1)).item() == 6

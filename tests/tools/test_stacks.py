@@ -69,6 +69,12 @@ WAYS = {
         None,
         ["test_it", "outer", "f"],
     ),
+    "command of pytest": (
+        TEST,
+        ["pytest", "-q", "-s", "-p", "no:cacheprovider", "program.py"],
+        None,
+        ["test_it", "outer", "f"],
+    ),
     "pdb": (CALL, ["-m", "pdb", "-c", "c", "program.py"], "q\n", ["<module>", "outer", "f"]),
     "doctest": ('__doc__ = ">>> _ = outer(torch.ones(2))"\n', ["-m", "doctest", "program.py"], None, None),
     "minidynamo run": (CALL, ["-m", "minidynamo", "run", "program.py"], None, ["<module>", "outer", "f"]),
@@ -77,6 +83,10 @@ WAYS = {
     "thread": (THREAD, ["program.py"], None, ["outer", "f"]),
     "asyncio": (ASYNC, ["program.py"], None, ["<module>", ..., "main", "outer", "f"]),
 }
+
+
+def pytest_command():
+    return os.path.join(os.path.dirname(sys.executable), "pytest")
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +106,7 @@ def results(tmp_path_factory):
         }
         running[name] = (
             subprocess.Popen(
-                [sys.executable, *arguments],
+                [sys.executable, *arguments] if arguments[0] != "pytest" else [pytest_command(), *arguments[1:]],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -59,10 +59,17 @@ def _is_run_as_text(frame):
 
 
 def _is_of_library(file):
-    """Python's own files, what has been installed, and the commands that come with it."""
-    commands = os.path.join(os.path.dirname(sys.executable or ""), "")
+    """Python's own files, what has been installed, and the commands that come with that."""
     inside = [folder for folder in _FOLDERS if folder in file]
-    return bool(inside) or file.startswith(("<frozen ", LIBRARY, *([commands] if commands else [])))
+    return bool(inside) or file.startswith(("<frozen ", LIBRARY)) or _is_command(file)
+
+
+def _is_command(file):
+    """`pytest`, `ipython`: what installing a package has put where commands are."""
+    folder, name = os.path.split(file)
+    user = getattr(sys.modules.get("site"), "USER_BASE", None)
+    places = [os.path.join(prefix, "bin") for prefix in (sys.prefix, sys.base_prefix, "/usr/local", user) if prefix]
+    return "." not in name and folder in [os.path.dirname(sys.executable or ""), *places] and folder != ""
 
 
 def _row(frame, with_columns):
