@@ -1,5 +1,6 @@
 """Debuggers: what a session of pdb shows of compiled code is what it shows of plain code."""
 
+import asyncio
 import io
 import pdb
 import re
@@ -146,7 +147,103 @@ def in_a_lambda(mark):
     return f(torch.ones(2)).tolist()
 
 
+def in_a_generator(mark):
+    def pieces(x):
+        for i in range(2):
+            y = x + i
+            if i:
+                breakpoint()
+            yield y
+
+    @mark
+    def f(x):
+        t = 0
+        for piece in pieces(x):
+            t = t + piece
+        return t
+
+    return f(torch.ones(2)).tolist()
+
+
+def in_a_comprehension(mark):
+    f = mark(lambda x: [x + i for i in range(2) if i or breakpoint() is None])
+    return [t.tolist() for t in f(torch.ones(2))]
+
+
+def in_a_coroutine(mark):
+    async def waits(x):
+        y = x + 1
+        breakpoint()
+        await asyncio.sleep(0)
+        return y
+
+    @mark
+    def f(x):
+        z = x * 2
+        return asyncio.run(waits(z))
+
+    return f(torch.ones(2)).tolist()
+
+
+def in_a_recursion(mark):
+    @mark
+    def f(x, n):
+        if n == 0:
+            breakpoint()
+            return x
+        return f(x + 1, n - 1)
+
+    return f(torch.ones(2), 2).tolist()
+
+
+def in_a_with(mark):
+    @mark
+    def f(x):
+        with torch.no_grad():
+            y = x + 1
+            breakpoint()
+            z = y * 2
+        return z
+
+    return f(torch.ones(2)).tolist()
+
+
+def in_a_class(mark):
+    @mark
+    def f(x):
+        class Made:
+            value = x + 1
+            breakpoint()
+
+        return Made.value
+
+    return f(torch.ones(2)).tolist()
+
+
+def in_a_closure(mark):
+    @mark
+    def f(x):
+        k = 3
+
+        def changes(y):
+            nonlocal k
+            k += 1
+            breakpoint()
+            return y * k
+
+        return changes(x) + k
+
+    return f(torch.ones(2)).tolist()
+
+
 SESSIONS = [
+    (in_a_generator, ["p i, y", "n", "n", "u", "p t", "c"]),
+    (in_a_comprehension, ["p i", "u", "p x", "c"]),
+    (in_a_coroutine, ["p y", "n", "n", "c"]),
+    (in_a_recursion, ["p x, n", "u", "p n", "u", "p n, x", "d", "r", "n", "n", "c"]),
+    (in_a_with, ["p y", "n", "p z", "n", "n", "c"]),
+    (in_a_class, ["p value", "u", "p x", "c"]),
+    (in_a_closure, ["p k, y", "u", "p k", "d", "n", "n", "c"]),
     (in_the_function, ["p a, n", "n", "p b", "n", "p c", "u", "p n", "d", "s", "c"]),
     (in_the_function, ["r", "n", "n", "c"]),
     (in_the_function, ["s", "s", "args", "n", "p z", "u", "p a", "d", "r", "c"]),
