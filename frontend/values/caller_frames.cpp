@@ -2,6 +2,7 @@
 #include "frontend/values/caller_frames.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "frontend/bytecode/raw_opcodes.h"
 #include "frontend/guards/state.h"
@@ -58,8 +59,9 @@ bool looks_at_frames(PyObject* code) {
 }
 
 bool stops_in_debugger(const Tracer& t) {
-  return std::ranges::any_of(t.stack.frames, [](const auto& frame) {
-    return uses_name(frame->code.get(), "breakpoint") || uses_name(frame->code.get(), "set_trace");
+  return std::ranges::any_of(t.stack.frames | std::views::drop(1), [](const auto& frame) {
+    PyObject* const code = frame->code.get();
+    return (uses_name(code, "breakpoint") || uses_name(code, "set_trace")) && !uses_name(code, "comptime");
   });
 }
 

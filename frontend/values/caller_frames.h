@@ -10,7 +10,8 @@ namespace md {
 bool nothing_handled_outside(Tracer& t);
 // Code that asks for the frames of its callers, and for more than their globals.
 bool looks_at_frames(PyObject* code);
-// A traced frame calls a debugger, as the names in its code tell: who debugs is to see whole frames.
+// An inlined frame calls a debugger, as the names in its code tell: its callers are to be whole then. In the traced
+// frame itself all variables live up to such a call (driver/liveness.cpp).
 bool stops_in_debugger(const Tracer& t);
 // The code uses no attribute of frames but f_globals, which is the same in each part of a split frame.
 bool wants_globals_only(PyObject* code);

@@ -196,7 +196,11 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
                     find_item(t.frame().builtins.get(), name.c_str()) == callee.real.get())) {
     const std::string types = argument_types(t, args), has_kwargs = args.keywords.empty() ? "False" : "True";
     if (name == "print") graph_break<GB0059_effect>(name, types, has_kwargs);
-    if (acts_on_the_world(name)) graph_break<GB0059_world>(name, types, has_kwargs);
+    if (acts_on_the_world(name)) {
+      GraphBreak b = make_break<GB0059_world>(name, types, has_kwargs);
+      b.looks_at_frame = name == "breakpoint";
+      throw b;
+    }
     if (takes_code(name)) graph_break<GB0059_code>(name, types, has_kwargs);
     if (find_builtin_rule(callee.real.get()) && refuses_arguments(t, callee.real.get(), args))
       graph_break<GB0193>(name, print_list(args.positional), print_keywords(args));
