@@ -10,6 +10,11 @@ namespace md {
 bool nothing_handled_outside(Tracer& t);
 // Code that asks for the frames of its callers, and for more than their globals.
 bool looks_at_frames(PyObject* code);
+// The break, as one at which the program sees the frames of its callers.
+inline GraphBreak seen_whole(GraphBreak b) {
+  b.looks_at_frame = true;
+  return b;
+}
 // An inlined frame calls a debugger, as the names in its code tell: its callers are to be whole then. In the traced
 // frame itself all variables live up to such a call (driver/liveness.cpp).
 bool stops_in_debugger(const Tracer& t);

@@ -17,6 +17,8 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/c_function_breaks.h"
 #include "frontend/values/cached_calls.h"
+#include "frontend/values/caller_frames.h"
+#include "frontend/values/caller_frames.h"
 #include "frontend/values/class_stores.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -163,9 +165,7 @@ ValueRef fold(Tracer& t, BuiltinValue& callee, const std::vector<PyRef>& positio
 }
 
 // Input and output: effects a graph cannot have, so the missing rule is meant.
-bool acts_on_the_world(const std::string& builtin) {
-  return builtin == "input" || builtin == "open" || builtin == "breakpoint";
-}
+bool acts_on_the_world(const std::string& builtin) { return builtin == "input" || builtin == "open"; }
 
 // Nor has it code that is made while the program runs.
 bool takes_code(const std::string& builtin) {
@@ -196,11 +196,8 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
                     find_item(t.frame().builtins.get(), name.c_str()) == callee.real.get())) {
     const std::string types = argument_types(t, args), has_kwargs = args.keywords.empty() ? "False" : "True";
     if (name == "print") graph_break<GB0059_effect>(name, types, has_kwargs);
-    if (acts_on_the_world(name)) {
-      GraphBreak b = make_break<GB0059_world>(name, types, has_kwargs);
-      b.looks_at_frame = name == "breakpoint";
-      throw b;
-    }
+    if (name == "breakpoint") throw seen_whole(make_break<GB0059_world>(name, types, has_kwargs));
+    if (acts_on_the_world(name)) graph_break<GB0059_world>(name, types, has_kwargs);
     if (takes_code(name)) graph_break<GB0059_code>(name, types, has_kwargs);
     if (find_builtin_rule(callee.real.get()) && refuses_arguments(t, callee.real.get(), args))
       graph_break<GB0193>(name, print_list(args.positional), print_keywords(args));
