@@ -19,7 +19,8 @@ class ShownFrame {
   ShownFrame& operator=(const ShownFrame&) = delete;
 
  private:
-  std::unique_ptr<char[]> memory_;
+  PyCodeObject* code_;
+  std::unique_ptr<char[]> memory_;  // null: there is no frame, for lack of memory or of a frame below
 };
 
 }  // namespace md

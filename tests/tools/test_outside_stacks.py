@@ -1,5 +1,8 @@
 """py-spy and faulthandler: stacks that are read while compiled code runs, or is being made, name the functions."""
 
+import functools
+import gc
+import itertools
 import os
 import pathlib
 import re
@@ -194,3 +197,37 @@ def test_python_code_does_not_see_these_frames():
 
     minidynamo.compile(shown, backend=backend)(minidynamo.ones(2))
     assert seen[0] == "backend" and "shown" not in seen and seen[-1] == "backend"
+
+
+@pytest.mark.parametrize("closed_over", [False, True])
+def test_c_code_that_asks_for_the_innermost_frame_is_given_one_that_lasts(closed_over):
+    """Called by no Python code, it may meet the frame that is only shown."""
+    shift = 2
+
+    def plain(x):
+        y = x + 1
+        return y
+
+    def closure(x):
+        y = x + shift
+        return y
+
+    seen = []
+    for ask in (sys._getframe, globals, locals, dir, vars):
+
+        def backend(gm, example_inputs, ask=ask):
+            return functools.partial(next, map(seen.append, itertools.starmap(ask, [()])))
+
+        minidynamo._dynamo.reset()
+        with pytest.raises(TypeError, match="tuple or list"):
+            minidynamo.compile(closure if closed_over else plain, backend=backend)(minidynamo.ones(1))
+    frame, *spaces = seen
+    gc.collect()
+    assert frame.f_code.co_name in ("plain", "closure") or frame.f_code.co_filename == __file__
+    assert frame.f_locals is not None and frame.f_lineno > 0
+    while frame is not None:
+        back = frame.f_back
+        if frame.f_code.co_name in ("plain", "closure"):
+            frame.clear()
+        frame = back
+    assert spaces[0]["__name__"] == __name__
