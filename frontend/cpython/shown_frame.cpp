@@ -59,6 +59,7 @@ void give_copy(_PyInterpreterFrame* frame, PyCodeObject* code) {
     object->f_frame = copy;
     copy->owner = FRAME_OWNED_BY_FRAME_OBJECT;
     copy->previous = nullptr;
+    copy->frame_obj = nullptr;
     Py_INCREF(code);
 #if PY_VERSION_HEX >= 0x030D0000
     copy->instr_ptr = _PyCode_CODE(code) + code->_co_firsttraceable;
