@@ -18,7 +18,6 @@
 #include "frontend/values/c_function_breaks.h"
 #include "frontend/values/cached_calls.h"
 #include "frontend/values/caller_frames.h"
-#include "frontend/values/caller_frames.h"
 #include "frontend/values/class_stores.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
