@@ -20,6 +20,7 @@ _OF = {
     "guards": "guards", "machine_code": "machine_code",
 }  # fmt: skip
 _STATE = {"region": "compiled", "rest": "compiled", "plain": "plain"}
+_LONG = 1.0  # seconds, of a run that measuring how fast memory is copied (10 ms) does not make longer by much
 _FIRST_PAUSE, _PAUSE = 0.1, 2.0  # seconds between two flushes: they grow from the one to the other
 _MOST_ANNOTATIONS = 2000
 
@@ -105,7 +106,8 @@ class Costs:
         if not (changed or parts or (at_end and self._written)):
             return
         self._written.update(changed)
-        if copies and not self._bandwidth and any(row["bytes"] for row in rows.values()):
+        is_worth_it = time.perf_counter() - self._file.started > _LONG
+        if copies and is_worth_it and not self._bandwidth and any(row["bytes"] for row in rows.values()):
             self._bandwidth = _C._copy_bandwidth()
         with self._file.batch():
             for key, row in changed.items():

@@ -216,7 +216,8 @@ KINDS = {
             "parts_left_out": (COUNT, "how many pieces are not in the time line"),
             "copy_bandwidth": (
                 NUMBER,
-                "bytes a second, read and written, of a copy of 16 MB, measured once; 0: not measured (yet)",
+                "bytes a second, read and written, of a copy of 16 MB, measured once in a run of more than a second; "
+                "0: not measured",
             ),
         },
     ),

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 
+from .. import _C
 from . import advice, entries, timeline
 from .collected import Collected, entry_of, root_of
 from .places import Sources, short
@@ -315,6 +316,8 @@ class _Builder:
         totals["limits"] = sum(len(row["limits"]) for row in functions)
         totals["machine_code_seconds"] = sum(row["seconds"] for row in self.events.costs_of("machine_code"))
         bandwidths = [s["copy_bandwidth"] for s in self._of("cost_summary") if s.get("copy_bandwidth")]
+        if not bandwidths and any(row["bytes"] for row in self.events.costs_of("kernel")):
+            bandwidths = [_C._copy_bandwidth()]  # a short run leaves it to its reader
         totals["copy_bandwidth"] = max(bandwidths) if bandwidths else None
         seconds = made["program"]["seconds"]
         measured = made["has_costs"] and seconds
