@@ -37,11 +37,12 @@ def _refusal(path, place):
 
 
 def put(path, text):
-    """Writes the file, whole or not at all; OSError or ValueError where that fails."""
+    """Writes a text, or bytes, as a file, whole or not at all; OSError or ValueError where that fails."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     if path in ("-", "/dev/stdout"):
-        printed.write(text.removesuffix("\n"), sys.stdout)
+        printed.write(data.decode("utf-8").removesuffix("\n"), sys.stdout)
         return
-    data, place = text.encode("utf-8", "backslashreplace"), os.path.realpath(path)
+    place = os.path.realpath(path)
     if os.path.exists(place) and not stat.S_ISREG(os.stat(place).st_mode):  # a device or a pipe
         with open(place, "wb") as out:
             out.write(data)

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 
-from . import program_line
+from . import outputs, program_line
 
 USAGE = "python -m minidynamo report [options] (--from FOLDER | SCRIPT | -m MODULE) [argument ...]"
 _ARTIFACTS = ("graph_code", "aot_graphs", "fusion", "guards")
@@ -33,9 +33,14 @@ def run(args, arguments):
 
     if (args.folder is None) == (args.script is None and args.module is None):
         return say("python -m minidynamo report: name a program, or --from FOLDER", 2)
-    reason = (program_line.missing(args) if args.folder is None else None) or _cannot_write(args)
-    if reason:
-        return say(f"python -m minidynamo report: {reason}", 2)
+    try:
+        if args.folder is None and (reason := program_line.missing(args)):
+            raise outputs.Unwritable(reason)
+        # Before the program runs, which may take hours.
+        files = {"--output": args.output, "--timeline": args.timeline, "--json": args.json}
+        outputs.prepare({option: path for option, path in files.items() if path is not None})
+    except outputs.Unwritable as error:
+        return say(f"python -m minidynamo report: {error}", 2)
     try:
         import jinja2  # noqa: F401
     except ImportError as error:
@@ -62,17 +67,6 @@ def run(args, arguments):
         return done.status or 1
     _remove(place)
     return done.status
-
-
-def _cannot_write(args):
-    """Why one of the files could not be written; found before the program runs, which may take hours."""
-    for path in filter(None, (args.output, args.timeline, args.json)):
-        folder = os.path.dirname(os.path.abspath(path))
-        if not os.path.isdir(folder):
-            return f"cannot write {path}: there is no folder {folder}"
-        if os.path.isdir(path) or not os.access(path if os.path.exists(path) else folder, os.W_OK):
-            return f"cannot write {path}: " + ("it is a folder" if os.path.isdir(path) else "permission denied")
-    return None
 
 
 def _from_folder(args):
@@ -102,7 +96,7 @@ def _write(args, processes, run):
     wanted += [(args.json, lambda: _json(found))] if args.json else []
     for path, make in wanted:
         try:
-            _replace(path, make())
+            outputs.put(path, make())
         except OSError as error:
             say(f"python -m minidynamo report: cannot write {path}: {error.strerror}", 1)
             return False
@@ -114,23 +108,6 @@ def _write(args, processes, run):
 
 def _json(data):
     return json.dumps(data, default=str).encode("utf-8", "replace")
-
-
-def _replace(path, data):
-    """The file is there as a whole, or stays as it was. What is no file (/dev/stdout) is written to."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as out:
-            out.write(data)
-        return
-    temporary = f"{path}.{os.getpid()}.part"
-    try:
-        with open(temporary, "wb") as out:
-            out.write(data)
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _settings(args):
