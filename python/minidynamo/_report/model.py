@@ -4,6 +4,7 @@ import os
 from collections import Counter
 
 from .. import _C
+from .._dynamo.program_frames import RESUME
 from . import advice, entries, timeline
 from .collected import Collected, entry_of, root_of
 from .places import Sources, short
@@ -30,9 +31,14 @@ def _own(row):
 
 
 def _hint(event):
-    if "___stack" in event["hint"]:  # a value without a name
-        return "it is what a break hands on: mend that break, or mark the size of the input it was computed from"
-    return event["hint"]
+    """The way out, said for a reader who sees nothing but the report."""
+    hint = event["hint"]
+    if "___stack" in hint:  # a value without a name
+        return "It is what a break hands on: mend that break, or compile with `torch.compile(..., dynamic=True)`."
+    if "mark_dynamic(" in hint:
+        after = " (what a break hands on cannot be marked)" if RESUME.match(event["function"]) else ""
+        return f"Compile with `torch.compile(..., dynamic=True)`, or mark the tensor that is passed in{after}: {hint}."
+    return hint if "dynamic=False" in hint else hint.replace("dynamic=True", "`torch.compile(..., dynamic=True)`")
 
 
 class _Builder:

@@ -98,7 +98,7 @@ def _view(model, budget):
     return {
         "families": sentences.families(entries),
         "model": model, "left_out": left_out, "title": sentences.title(model), "sentence": sentences.about(model),
-        "ended": sentences.ended(model), "shares": sentences.shares(model),
+        "waits": sentences.waits(model), "ended": sentences.ended(model), "shares": sentences.shares(model),
         "functions": _functions(model, sources, budget, left_out), "breaks": _breaks(model, shown, budget, left_out),
         "recompiles": _first(model["recompiles"], "recompilations", left_out), "entries": entries,
         "kernels": _kernels(model, shown, left_out), "ops": _first(model["ops"], "ops", left_out),
@@ -240,5 +240,7 @@ def _timeline(model, left_out):
             "--timeline FILE writes all."
         )
     if found["left_out"]:
-        left_out["timeline"].append(f"{words.many(found['left_out'], 'part')} more happened than were kept.")
+        left_out["timeline"].append(
+            f"Of parts that happen very often some are kept only: {words.amount(found['left_out'])} are not here."
+        )
     return {"lanes": rows, "ticks": [words.duration(whole * k / 5) for k in range(6)]}

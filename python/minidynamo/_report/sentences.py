@@ -40,11 +40,22 @@ def about(model):
     if totals["recompilations"]:
         text += f", {amount(totals['recompilations'])} of them because something had changed"
     if not totals["break_places"]:
-        return text + ". Nothing broke a graph."
+        one = ": all that was compiled is one graph" if totals["graphs"] == 1 else ""
+        return text + f". Nothing broke a graph{one}."
     text += f". {many(totals['break_places'], 'line')} {'breaks' if totals['break_places'] == 1 else 'break'} graphs"
     if totals["break_runs"]:
         text += f", and did so {many(totals['break_runs'], 'time')}"
     return text + "."
+
+
+def waits(model):
+    """That the run was over before graphs had code of their own, or nothing."""
+    if not model["has_costs"] or model["kernels"] or not model["totals"]["graphs"]:
+        return ""
+    return (
+        "It ended before machine code was there: until then graphs run operation by operation. "
+        "`MINIDYNAMO_BACKGROUND_COMPILE=0` makes the first call wait for it."
+    )
 
 
 def summary(model):
@@ -71,7 +82,7 @@ def shares(model):
         ("recompile", "compiling again", totals["recompile_seconds"]),
     ]  # fmt: skip
     rest = max(seconds - sum(row[2] for row in rows), 0.0)
-    rows.append(("other", "everything else", rest))
+    rows.append(("other", "everything else (other Python of the program, imports, start and end)", rest))
     return [
         {"kind": kind, "label": f"{name} {duration(value)}", "weight": f"{1000 * value / seconds:.2f}"}
         for kind, name, value in rows
