@@ -1,6 +1,10 @@
 """SARIF 2.1.0 as a JSON schema, for the properties that `check` writes: names, types, limits and what is required are
 those of the OASIS standard's section 3; properties it does not write are refused, so that what passes is valid there.
+The package pydantic-sarif, made from the standard's own schema, is asked as well.
 """
+
+import jsonschema
+from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema
 
 TEXT = {"type": "string"}
 URI = {"type": "string", "format": "uri", "pattern": "^[a-z]+:"}
@@ -129,3 +133,9 @@ SCHEMA = {
     "properties": {"$schema": URI, "version": {"const": "2.1.0"}, "runs": array(ref("run"))},
     "$defs": OBJECTS,
 }
+
+
+def is_sarif(log):
+    """Fails unless it is a log that the standard allows."""
+    jsonschema.Draft202012Validator(SCHEMA).validate(log)
+    StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate(log)
