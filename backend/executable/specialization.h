@@ -75,6 +75,7 @@ class Specialization {
   void size_outputs();
   void choose_quick();
   TensorRef run_quick(std::span<TensorImpl* const> inputs) const;
+  [[gnu::noinline, gnu::cold]] TensorRef run_quick_measured(std::span<TensorImpl* const> inputs) const;
   void check_inputs(std::span<TensorImpl* const> inputs) const;
   void allocate(Frame& f) const;
   void execute_all(Frame& f) const;

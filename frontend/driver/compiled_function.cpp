@@ -97,10 +97,18 @@ CompileOptions* forced_options(const CompileOptions& r) {
   checked(PyObject_CallMethod(module.get(), "refuse_to_compile", nullptr));
 }
 
-[[gnu::noinline]] EntryRef look_up(PyCodeObject* code, CodeState& state, const CompileOptions* options,
-                                   const FrameArgs& args, LoadedValues& found) {
+[[gnu::noinline, gnu::cold]] EntryRef look_up_measured(PyCodeObject* code, CodeState& state,
+                                                       const CompileOptions* options, const FrameArgs& args,
+                                                       LoadedValues& found) {
   const Observed observed([&] { return guards_slot(static_cast<const FrameNotes*>(state.notes.get())); },
                           [&] { return about_code(PartKind::Guards, code); });
+  return find_entry(state, options, args, found);
+}
+// Measuring is apart: what it needs in memory stays in registers here.
+[[gnu::noinline]] EntryRef look_up(PyCodeObject* code, CodeState& state, const CompileOptions* options,
+                                   const FrameArgs& args, LoadedValues& found) {
+  if (is_anything_observed()) [[unlikely]]
+    return look_up_measured(code, state, options, args, found);
   return find_entry(state, options, args, found);
 }
 

@@ -112,6 +112,12 @@ PartName about_entry(PartKind kind, const Entry& entry, PyCodeObject* code) {
   return about;
 }
 
+PyObject* measured_single(const Entry& entry, const EntryPlan& plan, PyCodeObject* code, const FrameArgs& args,
+                          PyObject* const* found, bool& committed) {
+  const Observed observed([&] { return &entry.site; }, [&] { return about_entry(PartKind::Region, entry, code); });
+  return run_single_output(plan, args, found, committed).release();
+}
+
 int init_measured(PyObject* module) { return PyModule_AddFunctions(module, kCostFunctions); }
 
 }  // namespace md

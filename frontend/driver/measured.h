@@ -40,6 +40,10 @@ EntryRef look_up(const FrameRequest& r, LoadedValues& found, const Slot& slot) {
   return find_entry(r.code, r.options, r.args, found);
 }
 
+// run_single_output() of an entry, measured.
+[[gnu::cold]] PyObject* measured_single(const Entry& entry, const EntryPlan& plan, PyCodeObject* code,
+                                        const FrameArgs& args, PyObject* const* found, bool& committed);
+
 int init_measured(PyObject* module);
 
 }  // namespace md

@@ -466,7 +466,8 @@ PyObject* run_single(const Entry& entry, PyCodeObject* code, const LoadedValues&
                      bool& repeat) {
   bool committed = false;
   try {
-    const Observed observed([&] { return &entry.site; }, [&] { return about_entry(PartKind::Region, entry, code); });
+    if (is_anything_observed()) [[unlikely]]
+      return measured_single(entry, plan_of(entry), code, args, found.data(), committed);
     return run_single_output(plan_of(entry), args, found.data(), committed).release();
   } catch (...) {
     if (!committed && (!PyErr_Occurred() || is_programs_own())) {

@@ -1,20 +1,27 @@
 """Command line: python -m minidynamo GB0124, explain WHAT, explain --fix GB0124, run SCRIPT, check SCRIPT."""
 
 import argparse
+import importlib
 import sys
 
-from ._commands import check, explain, program_line, report, run, site
+from ._commands import program_line
 from ._commands.printed import complain, harmless, reason_of, say
 
 _EPILOG = """\
 `python -m minidynamo COMMAND --help` tells more of each. A code, or text that names one, is explained:
   python -m minidynamo GB0170
 """
-_WITH_PROGRAMS = {"run": run, "check": check, "report": report}  # what follows SCRIPT or MODULE is the program's
-_OTHERS = {"explain": explain, "site": site}
+_WITH_PROGRAMS = ("run", "check", "report")  # what follows SCRIPT or MODULE is the program's
+_COMMANDS = (*_WITH_PROGRAMS, "explain", "site")
 
 
-def _parser():
+def _modules(argv):
+    """The module of the command that is asked for, or all. A program that `run` starts finds little imported."""
+    names = argv[:1] if argv and argv[0] in _COMMANDS else _COMMANDS
+    return {name: importlib.import_module(f"._commands.{name}", __package__) for name in names}
+
+
+def _parser(modules):
     parser = argparse.ArgumentParser(
         prog="python -m minidynamo",
         description="Questions about graph breaks, and programs run compiled.",
@@ -23,35 +30,38 @@ def _parser():
     )
     parser.add_argument("--version", action="store_true", help="the version of this package")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    return parser, {name: module.add_to(commands) for name, module in (_WITH_PROGRAMS | _OTHERS).items()}
+    return parser, {name: module.add_to(commands) for name, module in modules.items()}
 
 
-def _answer(args, commands):
+def _answer(args, modules, commands):
     """(text to print, exit status, what is coloured); ends with a usage where nothing was asked."""
     if args.version:
         from . import __version__
 
         return f"minidynamo {__version__}", 0, ()
-    module = _OTHERS[args.command]
+    module = modules[args.command]
     found = module.answer(args)
     if found is None:
         commands[args.command].error("explain what? A code, words, a file, or a traceback on the standard input")
     return (*found, getattr(module, "STYLES", ()))
 
 
-def _meant(argv, commands):
+def _meant(argv):
     """The command line with its command in full: a code alone is explained, a command may be shortened."""
-    if not argv or argv[0].startswith("-") or argv[0] in commands:
+    if not argv or argv[0].startswith("-") or argv[0] in _COMMANDS:
         return argv
-    if explain.codes_in(argv[0]):
+    from ._commands.explain import codes_in
+
+    if codes_in(argv[0]):
         return ["explain", *argv]
-    full = [name for name in commands if name.startswith(argv[0])]
+    full = [name for name in _COMMANDS if name.startswith(argv[0])]
     return [*full, *argv[1:]] if len(full) == 1 else argv
 
 
 def main(argv=None):
-    parser, commands = _parser()
-    argv, arguments = _meant(sys.argv[1:] if argv is None else argv, commands), []
+    argv, arguments = _meant(sys.argv[1:] if argv is None else argv), []
+    modules = _modules(argv)
+    parser, commands = _parser(modules)
     if argv and argv[0] in _WITH_PROGRAMS:
         argv, arguments = program_line.split(argv, commands[argv[0]])
     elif argv and not argv[0].startswith("-") and argv[0] not in commands:
@@ -62,8 +72,8 @@ def main(argv=None):
         parser.exit(2, parser.format_help())
     try:
         if args.command in _WITH_PROGRAMS:
-            return _WITH_PROGRAMS[args.command].run(args, arguments)
-        return say(*_answer(args, commands))
+            return modules[args.command].run(args, arguments)
+        return say(*_answer(args, modules, commands))
     except KeyboardInterrupt:
         return 130
     except OSError as error:  # no folder for what runs, no process

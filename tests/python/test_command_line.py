@@ -167,9 +167,9 @@ def test_colours(capsys, monkeypatch):
 
 
 def test_where_the_program_begins():
-    from minidynamo.__main__ import _parser
+    from minidynamo.__main__ import _modules, _parser
 
-    sub = _parser()[1]["check"]
+    sub = _parser(_modules([]))[1]["check"]
     for line, ours in (
         ("check --json - a.py --json x", 4),
         ("check --json=x -q a.py -q", 4),

@@ -12,8 +12,9 @@ def count(category, name, times=1):
 
 @_events.stand_at("break")
 def _on_break(event):
-    """Breaks after which something goes on; as in torch those of a jump on data in a category of their own."""
-    if event.counted:
+    """Breaks after which a graph goes on, as in torch those of a jump on data in a category of their own; the others
+    end in an Unsupported, which counts itself."""
+    if event.outcome == "resumed":
         code = message.code_number(event.code)
         count(event.counted, message.break_message(code, event.type, event.context, event.explanation, event.hints))
 

@@ -296,7 +296,7 @@ def _users_level():
 # ---- events of a compilation -------------------------------------------------------------------------------------
 
 
-def _emit_break(outcome, code, type_, context, explanation, hints, frames, counted="", in_loop=False):
+def _emit_break(outcome, code, type_, context, explanation, hints, frames, counted="unimplemented", in_loop=False):
     _events.emit(
         "break", code=code_name(code), type=type_, context=context, explanation=explanation, hints=list(hints),
         stack=_events.stack_rows(frames or caller()), outcome=outcome, counted=counted, in_loop=in_loop,
@@ -324,6 +324,7 @@ def skipped(*parts):
 def skipped_in_loop(*parts):
     """The same, because a loop that was begun cannot be resumed."""
     _emit_break("skipped", *parts, in_loop=True)
+    return unsupported(*parts)
 
 
 def left_plain(*parts):

@@ -115,7 +115,7 @@ KINDS = {
                 "because an exception leaves it, it is a generator, or there is a limit (counters and `explain()` do "
                 "not count these); raised: with `fullgraph=True`, an exception",
             ),
-            "counted": (TEXT, "the category of `counters` it is counted in: graph_break, unimplemented, or none"),
+            "counted": (TEXT, "the category of `counters` it is counted in: graph_break or unimplemented"),
             "in_loop": (FLAG, "skipped, because a loop that was begun cannot be resumed"),
         },
     ),
