@@ -5,6 +5,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
 
 import pytest
 
