@@ -116,6 +116,8 @@ def _caller(target):
     def call(*args, **kwargs):
         return target(*args, **kwargs)
 
+    name = getattr(target, "__name__", None) or type(target).__name__  # as texts are to call it
+    call.__code__ = call.__code__.replace(co_name=str(name), co_qualname=str(name))
     return call
 
 
