@@ -272,12 +272,13 @@ int md_instance_words(PyObject* object, PyObject* name, md_word* out, PyObject**
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-// Any event of any tool, 3.12's monitors being 15 bytes, 3.13's those of a code object 10.
+// Any event of any tool, 3.12's monitors being 15 bytes, 3.13's those of a code object 10. The bits 6 and 7 of each are
+// of sys.setprofile and sys.settrace, which act in threads that have set them, and stay where such a thread has ended.
 static int wants(const uint8_t* tools, size_t count) {
   uint64_t first, last;
   memcpy(&first, tools, sizeof first);
   memcpy(&last, tools + count - sizeof last, sizeof last);
-  return (first | last) != 0;
+  return ((first | last) & 0x3f3f3f3f3f3f3f3f) != 0;
 }
 #endif
 

@@ -1,6 +1,7 @@
 """Debuggers: what a session of pdb shows of compiled code is what it shows of plain code."""
 
 import asyncio
+import gc
 import io
 import pdb
 import re
@@ -36,9 +37,11 @@ def session(program, mark, commands):
 
     torch._dynamo.reset()
     hook, sys.breakpointhook = sys.breakpointhook, stop
+    gc.disable()  # finalizers of other tests would be stepped into
     try:
         result = program(mark)
     finally:
+        gc.enable()
         sys.breakpointhook = hook
         sys.settrace(None)
     return unnumbered(out.getvalue()), result, len(sessions)

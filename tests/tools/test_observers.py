@@ -20,6 +20,7 @@ import warnings
 import pytest
 
 import minidynamo as torch
+from minidynamo._dynamo.testing import CompileCounter
 
 HERE = pathlib.Path(__file__).parent
 CORES = ["ctrace", "pytrace", *(["sysmon"] if sys.version_info >= (3, 12) else [])]
@@ -151,6 +152,18 @@ def test_functions_set_for_threads_see_every_frame(programs, install):
     assert seen[0] == seen[1] and len(seen[0]) > 20
 
 
+@pytest.mark.parametrize("install", [threading.settrace, threading.setprofile], ids=lambda f: f.__name__)
+def test_functions_are_compiled_again_when_the_watched_thread_has_ended(install):
+    install(lambda *event: None)
+    thread = threading.Thread(target=str)
+    thread.start(), thread.join()
+    install(None)
+    torch._dynamo.reset()
+    counter = CompileCounter()
+    torch.compile(lambda x: x + 1, backend=counter)(torch.ones(2))
+    assert counter.frame_count == 1
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12")
 def test_monitoring_sees_every_line(programs):
     monitoring = sys.monitoring
@@ -174,25 +187,26 @@ def test_monitoring_sees_every_line(programs):
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12")
-def test_monitoring_of_one_function_that_was_inlined(programs):
-    monitoring, lines, code = sys.monitoring, [], programs[1].inner.__code__
+def test_monitoring_of_one_function():
+    """Its own events are seen where it is compiled itself, before and after that."""
+
+    @torch.compile(backend="eager")
+    def f(x):
+        y = x + 1
+        return y * 2
+
+    monitoring, lines, code = sys.monitoring, [], torch._C._original(f).__code__
     monitoring.use_tool_id(4, "test")
     monitoring.register_callback(4, monitoring.events.LINE, lambda code, line: lines.append(line))
     try:
-        for _ in range(2):  # before and after its caller was compiled
-            torch._dynamo.reset()
+        for _ in range(2):
             monitoring.set_local_events(4, code, monitoring.events.LINE)
-            programs[1].f(torch.ones(2), 0)
+            f(torch.ones(2))
             monitoring.set_local_events(4, code, 0)
-            assert len(lines) == 6
+            assert len(lines) == 2
             lines.clear()
-            programs[1].f(torch.ones(2), 0)
+            f(torch.ones(2))
             assert lines == []
-            monitoring.set_local_events(4, code, monitoring.events.LINE)
-            programs[1].f(torch.ones(2), 0)
-            monitoring.set_local_events(4, code, 0)
-            assert len(lines) == 6
-            lines.clear()
     finally:
         monitoring.free_tool_id(4)
 
