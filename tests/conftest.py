@@ -26,7 +26,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
 HERE = pathlib.Path(__file__).resolve().parent
 # Quick folders that touch every layer; single tests elsewhere carry the marker themselves.
 SMOKE = {"registry", "python", "examples", "pages", "bytecode"}
-VERSION_FREE = {"layout", "ulp", "benchmarks", "backend", "docs"}  # docs: tracebacks are shown as one Python marks them
+VERSION_FREE = {"layout", "ulp", "benchmarks", "backend", "site", "docs"}  # docs: tracebacks as one Python marks them
 
 
 def pytest_collection_modifyitems(items):
