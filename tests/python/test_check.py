@@ -438,7 +438,6 @@ def test_a_full_disk_under_the_program(place):
 
 def test_colours(place):
     (place / "p.py").write_text(PROGRAM, encoding="utf-8")
-    pytest.importorskip("rich")
     plain, coloured, none = (
         check("p.py", **e) for e in ({}, {"FORCE_COLOR": "1"}, {"FORCE_COLOR": "1", "NO_COLOR": "1"})
     )

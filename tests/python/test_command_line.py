@@ -154,7 +154,6 @@ def test_harmless_text(text, shown):
 
 
 def test_colours(capsys, monkeypatch):
-    pytest.importorskip("rich")
     plain = asked(capsys, monkeypatch, ["explain", "GB0170"])
     monkeypatch.setenv("FORCE_COLOR", "1")
     coloured = asked(capsys, monkeypatch, ["explain", "GB0170"])

@@ -14,10 +14,8 @@ import time
 import pytest
 
 from minidynamo._events import folder
-
-pytest.importorskip("jinja2")
-from minidynamo._report import page, timeline  # noqa: E402
-from minidynamo._report.model import Run, model  # noqa: E402
+from minidynamo._report import page, timeline
+from minidynamo._report.model import Run, model
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = """\

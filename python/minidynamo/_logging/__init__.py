@@ -19,13 +19,16 @@ __all__ = ["set_logs", "get_artifact_logger", "getArtifactLogger"]
 _enabled_mask = 0
 _lock = _process_lock()
 _module_levels = set()  # loggers of single modules that were given a level
+_artifact_loggers = {}  # kept: logging.getLogger() takes a lock that all threads share
 
 
 def get_artifact_logger(artifact):
     """The logger of one kind of output ("graph_code"). Raises ValueError for a name that is none."""
+    if known := _artifact_loggers.get(artifact):
+        return known
     if artifact not in ARTIFACTS:
         raise ValueError(f"Artifact name: {artifact} not registered, valid names: {', '.join(sorted(ARTIFACTS))}")
-    return _logging.getLogger(artifact_logger_name(artifact))
+    return _artifact_loggers.setdefault(artifact, _logging.getLogger(artifact_logger_name(artifact)))
 
 
 def getArtifactLogger(module_name, artifact):
