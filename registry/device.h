@@ -19,17 +19,19 @@ struct DeviceTypeInfo {
   std::string_view name;
   bool holds_tensors;  // this build can put tensors there; the others can be named only
   bool has_memory;     // tensors there have elements; meta's have sizes, strides and dtypes alone
+  bool readable;       // their elements lie in the memory of the process
+  bool numbered;       // there may be several: a tensor there has an ordinal
 };
 
 inline constexpr std::array<DeviceTypeInfo, kDeviceTypeCount> kDeviceTypes{{
-    {DeviceType::Cpu, "cpu", true, true},
-    {DeviceType::Meta, "meta", true, false},
-    {DeviceType::Cuda, "cuda", false, true},
-    {DeviceType::Mps, "mps", false, true},
-    {DeviceType::Xpu, "xpu", false, true},
-    {DeviceType::Hip, "hip", false, true},
-    {DeviceType::Xla, "xla", false, true},
-    {DeviceType::Mtia, "mtia", false, true},
+    {DeviceType::Cpu, "cpu", true, true, true, false},
+    {DeviceType::Meta, "meta", true, false, false, false},
+    {DeviceType::Cuda, "cuda", true, true, false, true},
+    {DeviceType::Mps, "mps", false, true, false, true},
+    {DeviceType::Xpu, "xpu", false, true, false, true},
+    {DeviceType::Hip, "hip", false, true, false, true},
+    {DeviceType::Xla, "xla", false, true, false, true},
+    {DeviceType::Mtia, "mtia", false, true, false, true},
 }};
 
 struct Device {
@@ -40,8 +42,7 @@ struct Device {
   constexpr const DeviceTypeInfo& info() const { return kDeviceTypes[static_cast<std::size_t>(type)]; }
   constexpr bool is_cpu() const { return type == DeviceType::Cpu; }
   constexpr bool has_memory() const { return info().has_memory; }
-  // The device of a tensor put there: a type with one device gives it no ordinal.
-  constexpr Device of_tensors() const { return {type, info().holds_tensors ? std::int8_t{-1} : index}; }
+  constexpr bool is_readable() const { return info().readable; }
 };
 inline constexpr Device kCpu{};
 inline constexpr Device kMeta{DeviceType::Meta, -1};

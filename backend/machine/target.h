@@ -20,6 +20,11 @@ struct Target {
   // What a schedule sizes its blocks by. (How many cores there are decides nothing about code: tasks are cut alike for
   // any number of threads, see thread_pool.h.)
   std::int64_t l1_bytes = 32 << 10;  // of data
+  // GPUs. Zero on processors.
+  int warp = 0;                   // threads that run in step
+  int most_threads = 0;           // of a block
+  std::int64_t shared_bytes = 0;  // of a block, without asking for more
+  bool is_gpu() const { return warp > 0; }
 
   // What machine code for the same function may differ by, as text.
   std::string code_key() const {

@@ -3,6 +3,7 @@
 
 #include "ir/graph/op_ids.h"
 #include "ir/infer/infer.h"
+#include "ir/tensor/device_runtime.h"
 
 namespace md {
 namespace {
@@ -74,7 +75,16 @@ Device place_of_copy(const Op& op, std::span<const Arg> args) {
 }  // namespace
 
 Device available(Device d) {
-  if (d.info().holds_tensors) return d.of_tensors();
+  if (d.info().holds_tensors && !d.info().numbered) return Device{d.type, -1};
+  if (d.info().holds_tensors) {
+    if (DeviceRuntime* const devices = device_runtime(d.type); devices && devices->device_count() > 0) {
+      const int index = d.index < 0 ? devices->current_device() : d.index;
+      if (index < devices->device_count()) return Device{d.type, static_cast<std::int8_t>(index)};
+      throw OpError(ErrorKind::Runtime, fmt::format("CUDA error: invalid device ordinal: there is no '{}', the devices "
+                                                    "are 0 to {}",
+                                                    to_string(d), devices->device_count() - 1));
+    }
+  }
   if (const bool cuda = d.type == DeviceType::Cuda;
       cuda || d.type == DeviceType::Xpu) {  // of the exception type that programs catch to go on without it
     throw OpError(ErrorKind::Assertion,

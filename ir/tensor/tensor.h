@@ -101,6 +101,7 @@ class TensorImpl final : public RefCounted {
   }
   Device device() const { return storage->device(); }
   bool has_memory() const { return storage->device().has_memory(); }
+  bool is_readable() const { return storage->device().is_readable(); }  // data() may be followed here
   // Kernels know nothing of gradients: who made or wrote the tensor says it.
   void set_grad_state(GradState s) { requires_grad = s.requires_grad, history = s.history; }
   bool is_leaf() const { return !requires_grad || history == GradHistory::Leaf; }
