@@ -47,6 +47,10 @@ bool install_code_generator() {
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
   LLVMInitializeX86AsmParser();
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
   // Off: loop strength reduction and the second scheduler, a sixth of a compilation. Addresses are emitted in the form
   // the processor has, and it reorders instructions itself; kernels bound by arithmetic lose up to 3 %, strided 10 %.
   const char* options[] = {"minidynamo", "-disable-lsr", "-enable-misched=false"};
@@ -183,6 +187,20 @@ std::string generate_object(llvm::Module& module, const Target& target) {
   }
   IdleMachines::instance().give_back(target, std::move(tm));
   return {bytes.begin(), bytes.end()};
+}
+
+std::string generate_assembly(llvm::Module& module, const Target& target) {
+  auto tm = IdleMachines::instance().borrow(target);
+  llvm::SmallVector<char, 0> text;
+  {
+    llvm::raw_svector_ostream stream(text);
+    llvm::legacy::PassManager passes;
+    if (tm->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+      throw InternalError("the target cannot emit assembly");
+    passes.run(module);
+  }
+  IdleMachines::instance().give_back(target, std::move(tm));
+  return {text.begin(), text.end()};
 }
 
 }  // namespace md

@@ -23,5 +23,7 @@ void prepare_module(llvm::Module& module, const Target& target);
 // The bytes of a relocatable object (ELF). The same module and target give the same bytes in every process. Under a
 // ForkGate. Thread-safe. Throws InternalError.
 std::string generate_object(llvm::Module& module, const Target& target);
+// The same as text: what GPUs' drivers take. Throws InternalError.
+std::string generate_assembly(llvm::Module& module, const Target& target);
 
 }  // namespace md

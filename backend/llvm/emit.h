@@ -46,9 +46,10 @@ llvm::Value* emit_compute(const Emit& e, const NestValue& v, std::span<llvm::Val
 llvm::Value* emit_identity(const Emit& e, const NestValue& reduce);
 llvm::Value* emit_combine(const Emit& e, const NestValue& reduce, llvm::Value* a, llvm::Value* b);
 
-// Memory: bool is a byte.
-llvm::Value* emit_load(const Emit& e, DType t, llvm::Value* pointer, llvm::Value* stride);  // stride null: 1
-void emit_store(const Emit& e, DType t, llvm::Value* v, llvm::Value* pointer, llvm::Value* stride);
+// Memory: bool is a byte. Without a stride it is 1; `aligned`: bytes, if more is known than that elements are.
+llvm::Value* emit_load(const Emit& e, DType t, llvm::Value* pointer, llvm::Value* stride, std::uint64_t aligned = 0);
+void emit_store(const Emit& e, DType t, llvm::Value* v, llvm::Value* pointer, llvm::Value* stride,
+                std::uint64_t aligned = 0);
 // first[0], second[0], first[1], ... from `pointer` on.
 void emit_store_pairs(const Emit& e, DType t, llvm::Value* first, llvm::Value* second, llvm::Value* pointer);
 

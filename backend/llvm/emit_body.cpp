@@ -286,9 +286,9 @@ Value* interleaved(const Emit& e, Value* a, Value* b) {
 
 }  // namespace
 
-Value* emit_load(const Emit& e, DType t, Value* pointer, Value* stride) {
+Value* emit_load(const Emit& e, DType t, Value* pointer, Value* stride, std::uint64_t aligned) {
   llvm::Type* element = element_type(e.ir.getContext(), t);
-  const llvm::Align align(item_size(t));
+  const llvm::Align align(aligned ? aligned : item_size(t));
   Value* v;
   if (e.lanes > 1 && is_two(stride)) {
     v = load_every_other(e, element, pointer, align);
@@ -304,9 +304,9 @@ Value* emit_load(const Emit& e, DType t, Value* pointer, Value* stride) {
   return from_memory(e, t, v);
 }
 
-void emit_store(const Emit& e, DType t, Value* v, Value* pointer, Value* stride) {
+void emit_store(const Emit& e, DType t, Value* v, Value* pointer, Value* stride, std::uint64_t aligned) {
   llvm::Type* element = element_type(e.ir.getContext(), t);
-  const llvm::Align align(item_size(t));
+  const llvm::Align align(aligned ? aligned : item_size(t));
   v = into_memory(e, t, v);
   if (!stride || e.lanes == 1) {
     e.ir.CreateAlignedStore(v, pointer, align);

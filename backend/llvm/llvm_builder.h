@@ -7,6 +7,7 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
 
 #include <cstdint>
 #include <limits>
@@ -123,6 +124,8 @@ class LlvmBuilder {
 
  private:
   llvm::Value* scale_whole_vectors(V v, V k) const;
+  template <class Fn>
+  V call_rare_on_gpu(M rare, V x, V usual) const;
   V unary(llvm::Intrinsic::ID id, V a) const { return {ir_.CreateUnaryIntrinsic(id, a.v)}; }
 
   llvm::IRBuilder<>& ir_;
@@ -169,6 +172,7 @@ llvm::Value* LlvmBuilder<T>::scale_whole_vectors(V v, V k) const {
 template <class T>
 template <class Fn>
 typename LlvmBuilder<T>::V LlvmBuilder<T>::call_rare(M rare, V x, V usual) const {
+  if (target_.is_gpu()) return call_rare_on_gpu<Fn>(rare, x, usual);
   llvm::Value* any = lanes_ == 1 ? rare.v : ir_.CreateOrReduce(rare.v);
   llvm::Function* function = ir_.GetInsertBlock()->getParent();
   llvm::BasicBlock* before = ir_.GetInsertBlock();
@@ -197,6 +201,34 @@ typename LlvmBuilder<T>::V LlvmBuilder<T>::call_rare(M rare, V x, V usual) const
   auto* result = ir_.CreatePHI(value_type_, 2);
   result->addIncoming(usual.v, before);
   result->addIncoming(replaced, call);
+  return {result};
+}
+
+// A function of the module, called by the threads that need it.
+template <class T>
+template <class Fn>
+typename LlvmBuilder<T>::V LlvmBuilder<T>::call_rare_on_gpu(M rare, V x, V usual) const {
+  llvm::Function* const function = ir_.GetInsertBlock()->getParent();
+  llvm::Type* const element = sizeof(T) == 4 ? ir_.getFloatTy() : ir_.getDoubleTy();
+  llvm::FunctionCallee callee = function->getParent()->getOrInsertFunction(
+      rare_function_name<Fn, T>(), llvm::FunctionType::get(element, {element}, false));
+  llvm::Value* result = usual.v;
+  for (int i = 0; i < lanes_; ++i) {
+    const auto lane = static_cast<std::uint64_t>(i);
+    const auto of_lane = [&](llvm::Value* v) { return lanes_ == 1 ? v : ir_.CreateExtractElement(v, lane); };
+    llvm::BasicBlock* before = ir_.GetInsertBlock();
+    auto* call = llvm::BasicBlock::Create(ir_.getContext(), "rare", function);
+    auto* after = llvm::BasicBlock::Create(ir_.getContext(), "usual", function);
+    llvm::Value *known = of_lane(result), *argument = of_lane(x.v);
+    ir_.CreateCondBr(of_lane(rare.v), call, after);
+    ir_.SetInsertPoint(call);
+    llvm::Value* replaced = ir_.CreateCall(callee, {argument});
+    ir_.CreateBr(after);
+    ir_.SetInsertPoint(after);
+    auto* chosen = ir_.CreatePHI(element, 2);
+    chosen->addIncoming(known, before), chosen->addIncoming(replaced, call);
+    result = lanes_ == 1 ? chosen : ir_.CreateInsertElement(result, chosen, lane);
+  }
   return {result};
 }
 

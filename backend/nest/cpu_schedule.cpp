@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "backend/nest/body_cost.h"
+#include "backend/nest/loops.h"
 #include "backend/nest/schedule.h"
 #include "ir/core/error.h"
 #include "registry/reduction_order.h"
@@ -18,57 +19,6 @@ int pass_block(const Target& t) {
   return static_cast<int>(std::bit_floor(static_cast<std::uint64_t>(t.l1_bytes) / 128));
 }
 int column_block(const Target& t) { return 2 * pass_block(t); }
-
-bool is_reduced(const LoopNest& nest, int axis) { return (nest.reduced >> axis) & 1; }
-
-// For every tensor, one step of `outer` is a whole walk along `inner`.
-bool collapses(const LoopNest& nest, int outer, int inner) {
-  const auto fits = [&](const Access& a) {
-    return a.strides[static_cast<std::size_t>(outer)] ==
-           a.strides[static_cast<std::size_t>(inner)] * nest.extents[static_cast<std::size_t>(inner)];
-  };
-  return std::all_of(nest.accesses.begin(), nest.accesses.end(), fits) &&
-         std::all_of(nest.stores.begin(), nest.stores.end(), [&](const Store& s) { return fits(s.to); });
-}
-
-std::vector<Loop> collapse(const LoopNest& nest, const std::vector<int>& axes) {
-  std::vector<Loop> loops;
-  for (int axis : axes) {
-    if (!loops.empty() && collapses(nest, loops.back().axes.back(), axis)) {
-      loops.back().axes.push_back(axis);
-    } else {
-      loops.emplace_back();
-      loops.back().axes.push_back(axis);
-    }
-  }
-  return loops;
-}
-
-// Slowest first in memory, by the first tensor that tells two axes apart: results before operands.
-bool slower(const LoopNest& nest, int a, int b) {
-  const auto decide = [&](const Access& t) {
-    const Size sa = t.strides[static_cast<std::size_t>(a)], sb = t.strides[static_cast<std::size_t>(b)];
-    if (!sa.is_const() || !sb.is_const() || sa.is_const(0) || sb.is_const(0)) return 0;
-    return sa.value() > sb.value() ? 1 : sa.value() < sb.value() ? -1 : 0;
-  };
-  for (const Store& s : nest.stores)
-    if (const int d = decide(s.to)) return d > 0;
-  for (const Access& t : nest.accesses)
-    if (const int d = decide(t)) return d > 0;
-  return a < b;
-}
-
-std::vector<int> axes_of(const LoopNest& nest, bool reduced) {
-  std::vector<int> axes;
-  for (int i = 0; i < static_cast<int>(nest.extents.size()); ++i)
-    if (!nest.extents[static_cast<std::size_t>(i)].is_const(1) && is_reduced(nest, i) == reduced) axes.push_back(i);
-  if (reduced) return axes;
-  // An insertion sort: `slower` need not be a strict weak order for odd strides, and must not confuse a library sort.
-  for (std::size_t i = 1; i < axes.size(); ++i)
-    for (std::size_t j = i; j > 0 && slower(nest, axes[j], axes[j - 1]) && !slower(nest, axes[j - 1], axes[j]); --j)
-      std::swap(axes[j], axes[j - 1]);
-  return axes;
-}
 
 // Everything computed from a fold is the same for all folded elements: one walk is enough.
 bool one_walk(const LoopNest& nest) {
@@ -173,16 +123,6 @@ int side_by_side(const LoopNest& nest, const Loop& cols, int lanes) {
 
 }  // namespace
 
-Size extent(const LoopNest& nest, const Loop& loop) {
-  Size n = 1;
-  for (int a : loop.axes) n = n * nest.extents[static_cast<std::size_t>(a)];
-  return n;
-}
-
-Size stride(const Access& access, const Loop& loop) {
-  return loop.axes.empty() ? Size(0) : access.strides[static_cast<std::size_t>(loop.axes.back())];
-}
-
 double element_cost(const LoopNest& nest) {
   constexpr double kStream = 0.05, kInstruction = 0.002;  // per element, per byte of the widest type
   return kStream * static_cast<double>(nest.accesses.size() + nest.stores.size()) +
@@ -191,7 +131,7 @@ double element_cost(const LoopNest& nest) {
 
 bool can_schedule(const LoopNest& nest) {
   if (!nest.reduced) return true;
-  if (collapse(nest, axes_of(nest, true)).size() > 1) return false;
+  if (folded_loops(nest).size() > 1) return false;
   return nest.fold_lanes != kOuterLanes || one_walk(nest);
 }
 
@@ -199,7 +139,7 @@ Schedule make_schedule(const LoopNest& nest, const Target& target) {
   if (!can_schedule(nest)) throw InternalError("a reduction whose axes no single loop walks");
   Schedule s;
   s.lanes = target.vector_bytes / widest_item(nest);
-  s.rows = collapse(nest, axes_of(nest, false));
+  s.rows = kept_loops(nest);
   if (!nest.reduced) {
     if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back();
     widen_columns(nest, s);
@@ -208,7 +148,7 @@ Schedule make_schedule(const LoopNest& nest, const Target& target) {
     if (!s.pass.empty()) s.block = pass_block(target);
     return s;
   }
-  std::vector<Loop> folded = collapse(nest, axes_of(nest, true));
+  std::vector<Loop> folded = folded_loops(nest);
   s.fold_lanes = nest.fold_lanes;
   const Size count = folded.empty() ? Size(1) : extent(nest, folded[0]);
   s.chunk = nest.fold_lanes == 1 ? 1 : kReductionChunk;  // one lane: the elements are chunks, folded already

@@ -4,13 +4,9 @@
 
 #include "backend/machine/target.h"
 #include "backend/nest/loop_nest.h"
+#include "backend/nest/loops.h"
 
 namespace md {
-
-// Axes that are walked as one loop: each tensor's stride of an outer axis is the inner extent times its inner stride.
-struct Loop {
-  SmallVector<int, 5> axes;  // slowest first; none: a single iteration
-};
 
 struct Schedule {
   enum class Shape : std::uint8_t {
@@ -39,8 +35,5 @@ bool can_schedule(const LoopNest& nest);
 
 // Nanoseconds per element of the iteration space on one thread, roughly.
 double element_cost(const LoopNest& nest);
-
-Size extent(const LoopNest& nest, const Loop& loop);
-Size stride(const Access& access, const Loop& loop);
 
 }  // namespace md

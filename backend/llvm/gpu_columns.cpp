@@ -1,0 +1,143 @@
+// Folds that keep the innermost axis: neighbouring threads have neighbouring columns, and several threads share the
+// folded axis of a column, each a lane of a chunk.
+#include "backend/llvm/gpu_emitter.h"
+#include "backend/llvm/llvm_builder.h"
+#include "registry/reduction_order.h"
+
+namespace md {
+
+namespace {
+constexpr int kColumnTreeLevels = 40;
+}
+
+// What one fold needs of the block's memory: a value for each thread.
+struct GpuEmitter::Fold {
+  int value;
+  const NestValue* reduce;
+  llvm::GlobalVariable* memory;
+};
+
+void GpuEmitter::emit_columns() {
+  // Blocks with neighbouring numbers have neighbouring columns of one row.
+  Value* tiles = ir_.CreateUDiv(ir_.CreateAdd(cols_, i64(schedule_.x - 1)), i64(schedule_.x));
+  Value *number = wide(gpu_.block(0)), *tile = ir_.CreateURem(number, tiles);
+  position_rows(ir_.CreateUDiv(number, tiles));
+  Value* column = ir_.CreateAdd(ir_.CreateMul(tile, i64(schedule_.x)), wide(x_));
+  row_exists_ = ir_.CreateICmpSLT(column, cols_);
+  column = ir_.CreateSelect(row_exists_, column, ir_.CreateSub(cols_, i64(1)));
+  emit_row_values(0);
+
+  std::vector<Fold> folds;
+  std::vector<int> roots, stores;
+  for (std::size_t i = 0; i < nest_.values.size(); ++i) {
+    const NestValue& v = nest_.values[i];
+    if (v.kind != NestValue::Kind::Reduce) continue;
+    roots.push_back(v.args[0]);
+    folds.push_back({static_cast<int>(i), &v, shared(element_of(v.dtype), schedule_.x * schedule_.y, "lanes")});
+  }
+  for (std::size_t i = 0; i < nest_.stores.size(); ++i) {
+    const int value = nest_.stores[i].value;
+    if (!(nest_.values[static_cast<std::size_t>(value)].axes & nest_.reduced)) continue;
+    roots.push_back(value), stores.push_back(static_cast<int>(i));
+  }
+  const std::vector<int> values = needed(roots);
+  std::vector<Value*> results;
+  const auto fold = [&](Value* group) { return fold_columns(folds, values, stores, column, group); };
+  if (schedule_.one_chunk) {
+    results = fold(i64(0));
+  } else {
+    std::vector<Value*> trees;
+    for (const Fold& f : folds)
+      trees.push_back(stack(register_type(ir_.getContext(), f.reduce->dtype, 1), kColumnTreeLevels));
+    const std::int64_t each = schedule_.chunk * (schedule_.y / schedule_.fold_lanes);
+    Value* groups = ir_.CreateUDiv(ir_.CreateAdd(folded_extent_, i64(each - 1)), i64(each));
+    groups = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, groups, i64(1));
+    std::vector<Value*> none;
+    loop(i64(0), groups, i64(1), none, [&](Value* group, std::vector<Value*>&) {
+      const std::vector<Value*> folded = fold(group);
+      for (std::size_t i = 0; i < folds.size(); ++i) tree_push(*folds[i].reduce, trees[i], folded[i], group);
+    });
+    for (std::size_t i = 0; i < folds.size(); ++i) {
+      Value* result = tree_result(*folds[i].reduce, trees[i], groups);
+      if (is_floating(folds[i].reduce->dtype))
+        result = ir_.CreateSelect(ir_.CreateICmpEQ(folded_extent_, i64(0)), empty_fold(*folds[i].reduce), result);
+      results.push_back(result);
+    }
+  }
+  emit_results(folds, results, column);
+}
+
+// The next chunks, one for each team of lanes; their results joined, for all threads of the column.
+std::vector<llvm::Value*> GpuEmitter::fold_columns(const std::vector<Fold>& folds, const std::vector<int>& values,
+                                                   const std::vector<int>& stores, Value* column, Value* group) {
+  const int lanes = schedule_.fold_lanes, teams = schedule_.y / lanes;
+  Value* lane = wide(ir_.CreateAnd(y_, i32(lanes - 1)));
+  Value* chunk = ir_.CreateAdd(ir_.CreateMul(group, i64(teams)), wide(ir_.CreateUDiv(y_, i32(lanes))));
+  Value* start = ir_.CreateMul(chunk, i64(schedule_.chunk));
+  Value* end =
+      ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, folded_extent_, ir_.CreateAdd(start, i64(schedule_.chunk)));
+  const std::vector<Port> at_row = ports_;
+  std::vector<Value*> results;
+  for (const Fold& f : folds) results.push_back(emit_identity(at(1), *f.reduce));
+  loop(ir_.CreateAdd(start, lane), end, i64(lanes), results, [&](Value* k, std::vector<Value*>& now) {
+    for (std::size_t i = 0; i < ports_.size(); ++i)
+      if (ports_[i].folded_stride)
+        ports_[i].row = element_at(ports_[i].access->dtype, at_row[i].row, ir_.CreateMul(k, ports_[i].folded_stride));
+    emit_values(values, column, 1);
+    emit_stores(stores, column, 1, row_exists_);
+    for (std::size_t i = 0; i < folds.size(); ++i)
+      now[i] = emit_combine(at(1), *folds[i].reduce, now[i], operand(folds[i].reduce->args[0], 1));
+  });
+  ports_ = at_row;
+  if (schedule_.y > 1) join_threads(folds, results);
+  return results;
+}
+
+// Lanes by halving, then the tree of the chunks. Every thread of a column does it: none has to be told.
+void GpuEmitter::join_threads(const std::vector<Fold>& folds, std::vector<Value*>& results) {
+  const int lanes = schedule_.fold_lanes;
+  const auto place = [&](const Fold& f, Value* y) {
+    Value* index = ir_.CreateAdd(ir_.CreateMul(y, i32(schedule_.x)), x_);
+    return ir_.CreateGEP(element_of(f.reduce->dtype), f.memory, index);
+  };
+  for (std::size_t i = 0; i < folds.size(); ++i)
+    emit_store(at(1), folds[i].reduce->dtype, results[i], place(folds[i], y_), nullptr);
+  gpu_.barrier();
+  for (std::size_t i = 0; i < folds.size(); ++i) {
+    const Fold& f = folds[i];
+    std::vector<Value*> all;
+    for (int y = 0; y < schedule_.y; ++y) all.push_back(emit_load(at(1), f.reduce->dtype, place(f, i32(y)), nullptr));
+    const auto join = [&](std::size_t a, std::size_t b) { all[a] = emit_combine(at(1), *f.reduce, all[a], all[b]); };
+    const auto count = all.size(), own = static_cast<std::size_t>(lanes);
+    for (std::size_t team = 0; team < count; team += own)
+      for (std::size_t half = own / 2; half > 0; half /= 2)
+        for (std::size_t lane = 0; lane < half; ++lane) join(team + lane, team + lane + half);
+    for (std::size_t step = own; step < count; step *= 2)
+      for (std::size_t team = 0; team < count; team += 2 * step) join(team, team + step);
+    results[i] = all[0];
+  }
+  gpu_.barrier();  // before the next ones are put there
+}
+
+// What comes after the folds: one thread of each column.
+void GpuEmitter::emit_results(const std::vector<Fold>& folds, const std::vector<Value*>& results, Value* column) {
+  std::vector<int> roots, stores;
+  for (std::size_t i = 0; i < folds.size(); ++i) {
+    column_[static_cast<std::size_t>(folds[i].value)] = results[i];
+    scalar_[static_cast<std::size_t>(folds[i].value)] = results[i];
+  }
+  for (std::size_t i = 0; i < nest_.stores.size(); ++i) {
+    const int value = nest_.stores[i].value;
+    if (nest_.values[static_cast<std::size_t>(value)].axes & nest_.reduced) continue;
+    roots.push_back(value), stores.push_back(static_cast<int>(i));
+  }
+  Value* chosen = row_exists_;
+  if (schedule_.y > 1) chosen = ir_.CreateAnd(chosen, ir_.CreateICmpEQ(y_, i32(0)));
+  when(chosen, [&] {
+    for (int stage = 1; stage <= last_stage_; ++stage) emit_row_values(stage);
+    emit_values(needed(roots), column, 1);
+    emit_stores(stores, column, 1, nullptr);
+  });
+}
+
+}  // namespace md
