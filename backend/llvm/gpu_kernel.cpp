@@ -10,6 +10,7 @@
 #include "backend/build_identity.h"
 #include "backend/llvm/code_generator.h"
 #include "backend/llvm/gpu_emitter.h"
+#include "backend/llvm/gpu_functions.h"
 #include "backend/machine/fork_gate.h"
 #include "ir/core/error.h"
 #include "ir/graph/op_table.h"
@@ -37,6 +38,7 @@ void emit_module(llvm::Module& module, const LoweredGroup& lowered, const GpuSch
                  const std::string& entry) {
   prepare_module(module, target);
   GpuEmitter(module, lowered.nest, schedule, target).run(entry);
+  define_gpu_functions(module);
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(module, &stream)) throw InternalError("generated code is malformed: " + problem);

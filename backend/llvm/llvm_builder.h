@@ -13,6 +13,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "backend/llvm/gpu_functions.h"
 #include "backend/llvm/runtime_symbols.h"
 #include "registry/dtype.h"
 
@@ -85,7 +86,7 @@ class LlvmBuilder {
   V rint(V a) const { return unary(llvm::Intrinsic::rint, a); }
   V abs(V a) const { return unary(llvm::Intrinsic::fabs, a); }
   V fma(V a, V b, V c) const { return {ir_.CreateIntrinsic(llvm::Intrinsic::fma, {value_type_}, {a.v, b.v, c.v})}; }
-  V fmod(V a, V b) const { return {ir_.CreateFRem(a.v, b.v)}; }
+  V fmod(V a, V b) const { return target_.is_gpu() ? fmod_on_gpu(a, b) : V{ir_.CreateFRem(a.v, b.v)}; }
   V scale(V v, V k) const;
   template <class Fn>
   V call_rare(M rare, V x, V usual) const;
@@ -124,6 +125,7 @@ class LlvmBuilder {
 
  private:
   llvm::Value* scale_whole_vectors(V v, V k) const;
+  V fmod_on_gpu(V a, V b) const;
   template <class Fn>
   V call_rare_on_gpu(M rare, V x, V usual) const;
   V unary(llvm::Intrinsic::ID id, V a) const { return {ir_.CreateUnaryIntrinsic(id, a.v)}; }
@@ -201,6 +203,24 @@ typename LlvmBuilder<T>::V LlvmBuilder<T>::call_rare(M rare, V x, V usual) const
   auto* result = ir_.CreatePHI(value_type_, 2);
   result->addIncoming(usual.v, before);
   result->addIncoming(replaced, call);
+  return {result};
+}
+
+template <class T>
+typename LlvmBuilder<T>::V LlvmBuilder<T>::fmod_on_gpu(V a, V b) const {
+  llvm::Type *const wide = ir_.getDoubleTy(), *const element = sizeof(T) == 4 ? ir_.getFloatTy() : wide;
+  llvm::FunctionCallee callee = ir_.GetInsertBlock()->getModule()->getOrInsertFunction(
+      kFmodFunction, llvm::FunctionType::get(wide, {wide, wide}, false));
+  // The remainder of two float32 is a float32: nothing is rounded on the way.
+  llvm::Value* result = lanes_ == 1 ? nullptr : llvm::PoisonValue::get(value_type_);
+  for (int i = 0; i < lanes_; ++i) {
+    const auto lane = static_cast<std::uint64_t>(i);
+    const auto argument = [&](llvm::Value* v) {
+      return ir_.CreateFPExt(lanes_ == 1 ? v : ir_.CreateExtractElement(v, lane), wide);
+    };
+    llvm::Value* one = ir_.CreateFPTrunc(ir_.CreateCall(callee, {argument(a.v), argument(b.v)}), element);
+    result = lanes_ == 1 ? one : ir_.CreateInsertElement(result, one, lane);
+  }
   return {result};
 }
 
