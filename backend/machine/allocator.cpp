@@ -220,7 +220,7 @@ void give_back(void* data, std::size_t bytes, void*) {
 #if defined(__SANITIZE_ADDRESS__)
 
 // A cache would hide every use after free from the sanitizer.
-Ref<Storage> allocate_cached_storage(std::size_t bytes) {
+Ref<Storage> allocate_cached_storage(std::size_t bytes, Device) {
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + 63) / 64 * 64;
   void* data = bytes < std::size_t{1} << 46 ? std::aligned_alloc(64, rounded) : nullptr;
   if (!data)
@@ -230,7 +230,7 @@ Ref<Storage> allocate_cached_storage(std::size_t bytes) {
 
 #else
 
-Ref<Storage> allocate_cached_storage(std::size_t bytes) {
+Ref<Storage> allocate_cached_storage(std::size_t bytes, Device) {
   constexpr std::size_t kMost = std::size_t{1} << 47;
   void* data = nullptr;
   if (bytes <= kMost) {

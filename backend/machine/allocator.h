@@ -9,7 +9,7 @@
 namespace md {
 
 // The function for set_allocator(). Thread-safe and fork-safe. Throws OpError(Memory).
-Ref<Storage> allocate_cached_storage(std::size_t bytes);
+Ref<Storage> allocate_cached_storage(std::size_t bytes, Device = kCpu);
 
 // Gives every cached large block back to the system.
 void release_cached_memory();

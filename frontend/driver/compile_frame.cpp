@@ -375,7 +375,8 @@ struct Compilation {
 
   // Shapes or dtypes do not fit: the plain program raises the same at the same line.
   EntryRef on_op_error(Tracer& t, const OpError& e) {
-    if (e.kind == ErrorKind::Memory) {  // not the program's, and not ours
+    if (e.kind == ErrorKind::Memory || e.kind == ErrorKind::Device || e.kind == ErrorKind::DeviceMemory) {
+      // not the program's, and not ours
       raise_op_error(e);
       throw PythonError{};
     }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "frontend/cpython/import_module.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/op_function.h"
 
@@ -171,6 +172,13 @@ void throw_type_error(const char* format, ...) {
   throw PythonError{};
 }
 
+// Of what goes wrong on devices: classes of the package's Python side, which few programs ever need.
+static void raise_device_error(const char* name, const OpError& e) {
+  const PyRef module = PyRef::steal(import_module("minidynamo._tensor_types"));
+  const PyRef type = PyRef::steal(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
+  if (type) PyErr_SetString(type.get(), e.what());
+}
+
 void raise_op_error(const OpError& e) {
   PyObject* type = PyExc_RuntimeError;
   switch (e.kind) {
@@ -198,6 +206,10 @@ void raise_op_error(const OpError& e) {
     case ErrorKind::Assertion:
       type = PyExc_AssertionError;
       break;
+    case ErrorKind::Device:
+      return raise_device_error("AcceleratorError", e);
+    case ErrorKind::DeviceMemory:
+      return raise_device_error("OutOfMemoryError", e);
   }
   PyErr_SetString(type, e.what());
 }

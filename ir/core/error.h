@@ -6,7 +6,18 @@
 
 namespace md {
 
-enum class ErrorKind { Type, Value, Index, Runtime, NotImplemented, Memory, ZeroDivision, Assertion };
+enum class ErrorKind {
+  Type,
+  Value,
+  Index,
+  Runtime,
+  NotImplemented,
+  Memory,
+  ZeroDivision,
+  Assertion,
+  Device,       // what the driver of a device reports: torch.AcceleratorError
+  DeviceMemory  // of which a device has too little: torch.OutOfMemoryError
+};
 
 // The user's mistake in a tensor call: the frontend raises the Python exception of that kind.
 class OpError : public std::runtime_error {

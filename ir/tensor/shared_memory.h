@@ -7,7 +7,7 @@ namespace md {
 
 inline bool share_memory(const Storage& a, const Storage& b) {
   if (&a == &b) return true;
-  if (!a.foreign && !b.foreign) return false;
+  if ((!a.foreign && !b.foreign) || !(a.device() == b.device())) return false;
   const auto *from_a = static_cast<const char*>(a.data()), *from_b = static_cast<const char*>(b.data());
   return from_a < from_b + b.bytes() && from_b < from_a + a.bytes();
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-Ref<Storage> allocate_plain(std::size_t bytes) {
+Ref<Storage> allocate_plain(std::size_t bytes, Device) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded ? rounded : kAlignment);
   if (!data)
@@ -24,7 +24,9 @@ Ref<Storage> allocate_plain(std::size_t bytes) {
 }
 
 // Sizes without elements.
-Ref<Storage> allocate_nothing(std::size_t bytes) { return make_ref<Storage>(nullptr, bytes, nullptr, nullptr, kMeta); }
+Ref<Storage> allocate_nothing(std::size_t bytes, Device) {
+  return make_ref<Storage>(nullptr, bytes, nullptr, nullptr, kMeta);
+}
 
 // By device type; the others have none.
 constexpr AllocateFn kFirstAllocators[kDeviceTypeCount] = {allocate_plain, allocate_nothing};
@@ -88,7 +90,7 @@ Ref<Storage> allocate_storage(std::size_t bytes, Device device) {
   const AllocateFn allocate = allocator_of(device.type).load(std::memory_order_relaxed);
   if (!allocate) [[unlikely]]
     throw OpError(ErrorKind::Runtime, "there is no memory on device '" + to_string(device) + "' in this build");
-  return allocate(bytes);
+  return allocate(bytes, device);
 }
 void set_allocator(DeviceType type, AllocateFn fn) {
   allocator_of(type).store(fn ? fn : kFirstAllocators[static_cast<std::size_t>(type)]);

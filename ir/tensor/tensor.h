@@ -66,7 +66,7 @@ class Storage final : public RefCounted {
 // once it is installed, else from malloc. Throws OpError(Memory), and OpError(Runtime) for a device without an
 // allocator.
 Ref<Storage> allocate_storage(std::size_t bytes, Device device = kCpu);
-using AllocateFn = Ref<Storage> (*)(std::size_t bytes);
+using AllocateFn = Ref<Storage> (*)(std::size_t bytes, Device device);
 void set_allocator(DeviceType type, AllocateFn fn);  // null: the one there was at first
 
 // How a tensor came to require grad, which decides what may be done to it. There is no record of operations.

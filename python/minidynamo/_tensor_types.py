@@ -33,11 +33,11 @@ _UNTYPED_NAMES = {
 
 
 class OutOfMemoryError(RuntimeError):
-    """What torch raises where a device has no memory left; here MemoryError is raised."""
+    """Raised where a GPU has too little memory left; where the host has, MemoryError is raised."""
 
 
 class AcceleratorError(RuntimeError):
-    """What torch raises for errors of devices other than the CPU."""
+    """Raised for what the driver of a GPU reports."""
 
 
 class tensortype(type):
