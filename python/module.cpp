@@ -1,6 +1,7 @@
 // minidynamo._C: the C++ side of the package.
 #include <pybind11/pybind11.h>
 
+#include "backend/device/cuda_device.h"
 #include "backend/executable/install.h"
 #include "frontend/bytecode/init.h"
 #include "frontend/cpython/cpython_init.h"
@@ -22,6 +23,7 @@ PYBIND11_MODULE(_C, module) {
   if (const std::string reason = md::unusable_cpu(); !reason.empty()) throw py::import_error(reason);
   md::install_block_engine();
   md::install_llvm_backend();
+  md::install_cuda();
   Py_AtExit(&md::shut_down_block_engine);
   for (const auto init : {md::init_tensors, md::init_guards, md::init_bytecode, md::init_cpython, md::init_frontend,
                           md::init_extension_api})

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "ir/tensor/tensor.h"
 
@@ -17,6 +19,7 @@ struct DeviceProperties {
   std::size_t total_memory = 0, shared_memory_per_block = 0, shared_memory_per_multiprocessor = 0, l2_cache = 0;
   int multiprocessors = 0, warp = 0, threads_per_block = 0, threads_per_multiprocessor = 0;
   int registers_per_multiprocessor = 0;
+  std::size_t shared_memory_at_most = 0;  // of a block, where it asks for more
   int clock_khz = 0, memory_clock_khz = 0, memory_bus_bits = 0;
   std::string uuid;
   bool integrated = false;
@@ -27,11 +30,19 @@ struct DeviceMemory {
   std::size_t allocated = 0, most_allocated = 0, reserved = 0, most_reserved = 0;
   std::size_t free = 0, total = 0;  // by the driver
   std::int64_t allocations = 0, frees = 0, retries = 0, out_of_memory = 0;
+  std::int64_t segments = 0;  // pieces that the driver has given
 };
 
 // The streams of a device are numbered; 0 is its default stream. Events are numbered over all devices.
 using StreamNumber = std::int64_t;
 using EventNumber = std::int64_t;
+
+// Work of a stream that was kept instead of run, to be run as a whole.
+class DeviceGraph {
+ public:
+  virtual ~DeviceGraph() = default;
+  virtual void replay(StreamNumber stream) = 0;
+};
 
 class DeviceRuntime {
  public:
@@ -55,6 +66,7 @@ class DeviceRuntime {
   virtual void fill(void* to, int device, unsigned char byte, std::size_t bytes) = 0;
   virtual Ref<Storage> allocate_pinned(std::size_t bytes) = 0;  // memory of the host
   virtual bool is_pinned(const void* host) = 0;
+  virtual void empty_pinned_cache() = 0;
   virtual DeviceMemory memory(int device) = 0;
   virtual void reset_peaks(int device) = 0;
   virtual void empty_cache() = 0;
@@ -65,7 +77,10 @@ class DeviceRuntime {
   // --- Streams and events
   virtual StreamNumber current_stream(int device) = 0;  // of the thread
   virtual void set_current_stream(int device, StreamNumber stream) = 0;
-  virtual StreamNumber make_stream(int device, int priority) = 0;  // from a pool; never destroyed
+  virtual StreamNumber make_stream(int device, int priority) = 0;   // from a pool; never destroyed
+  virtual StreamNumber adopt_stream(int device, void* handle) = 0;  // one that somebody else has made
+  virtual int stream_priority(int device, StreamNumber stream) = 0;
+  virtual std::pair<int, int> stream_priorities(int device) = 0;  // the least, the greatest: a lower number
   virtual void* stream_handle(int device, StreamNumber stream) = 0;
   virtual bool stream_is_done(int device, StreamNumber stream) = 0;
   virtual void synchronize_stream(int device, StreamNumber stream) = 0;
@@ -76,6 +91,13 @@ class DeviceRuntime {
   virtual bool event_is_done(EventNumber event) = 0;
   virtual void synchronize_event(EventNumber event) = 0;
   virtual double milliseconds_between(EventNumber begin, EventNumber end) = 0;
+
+  // --- Graphs: what is given to the stream, which is not the default one, is kept until the end. Memory that is
+  // allocated for the stream meanwhile is the graph's as long as that lives; with `shares`, that of another graph of
+  // the device, the two never run at the same time. One capture at a time on a device.
+  virtual void begin_capture(int device, StreamNumber stream, const DeviceGraph* shares) = 0;
+  virtual std::shared_ptr<DeviceGraph> end_capture(int device, StreamNumber stream) = 0;
+  virtual bool is_capturing(int device, StreamNumber stream) = 0;
 };
 
 // Null if no backend has installed one.

@@ -1,0 +1,32 @@
+// Running kernels, one by one or captured as a graph.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/device/modules.h"
+#include "backend/device/statuses.h"
+#include "ir/tensor/device_runtime.h"
+
+namespace md::device {
+
+struct DeviceLaunch {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  std::size_t shared_bytes = 0;  // asked for at the launch
+};
+
+// `words`: the parameters, 64 bits each. A grid without blocks is nothing to do. `line`: where in the program, if that
+// is known; it lives for ever (kept_name). Throws OpError(Device).
+void launch(DeviceFunction& function, const DeviceLaunch& shape, std::span<const std::uint64_t> words,
+            StreamNumber stream, const char* line = nullptr);
+
+// The address of a status word for the next launch of the function, which raises by `raise` what the kernel finds.
+Address expect_status(const DeviceFunction& function, StreamNumber stream, RaiseStatus raise = raise_failed_body);
+
+// See DeviceRuntime.
+void begin_capture(int device, StreamNumber stream, const DeviceGraph* shares = nullptr);
+std::shared_ptr<DeviceGraph> end_capture(int device, StreamNumber stream);
+
+}  // namespace md::device

@@ -1,0 +1,59 @@
+// Streams of a device: numbered, from a pool, with the current one of each thread; and what was launched on each.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backend/device/driver.h"
+#include "ir/tensor/device_runtime.h"
+
+namespace md::device {
+
+class StatusRoom;
+
+struct Stream {
+  Handle handle = nullptr;  // null: the default stream
+  int priority = 0;
+  std::atomic<const char*> kernel{nullptr}, line{nullptr};  // of the last launch; live for ever
+};
+
+class Streams {
+ public:
+  explicit Streams(int device);
+  Streams(const Streams&) = delete;
+
+  Stream& at(StreamNumber number);               // throws OpError(Value) if there is none
+  StreamNumber make(int priority);               // the device is in use by the thread
+  StreamNumber adopt(Handle handle);             // one that somebody else has made
+  std::string last_kernel(StreamNumber number);  // negative: of any stream; empty if there was none
+  void note_launch(Stream& s, const char* kernel, const char* line);
+  StatusRoom& statuses() { return *statuses_; }
+  int least_priority() const { return least_; }
+  int greatest_priority() const { return greatest_; }
+
+ private:
+  static constexpr std::size_t kPool = 32;  // of each priority
+  struct Pool {
+    int priority;
+    std::vector<StreamNumber> made;
+    std::size_t next = 0;
+  };
+  const int device_;
+  int least_ = 0, greatest_ = 0;
+  std::mutex lock_;
+  std::deque<Stream> streams_;
+  std::vector<Pool> pools_;
+  std::atomic<Stream*> last_{nullptr};
+  StatusRoom* const statuses_;
+};
+
+StreamNumber current_stream(int device);  // of the thread
+void set_current_stream(int device, StreamNumber stream);
+// Waits, and throws what kernels have found wrong meanwhile.
+void synchronize_stream(int device, StreamNumber stream);
+bool is_capturing(int device, StreamNumber stream);
+
+}  // namespace md::device
