@@ -130,8 +130,7 @@ class Numbers {
     for (Size s : x.type.strides) strides.push_back(settled(s));
     const std::size_t bytes = checked_bytes(sizes, strides, settled(x.type.offset), x.type.dtype);
     Ref<Storage>& memory = storages_[x.type.storage];
-    if (!memory || memory->bytes() < bytes)
-      memory = x.type.device.has_memory() ? untouched_zeros(bytes) : allocate_storage(bytes, x.type.device);
+    if (!memory || memory->bytes() < bytes) memory = untouched_zeros(bytes, x.type.device);
     auto made =
         make_ref<TensorImpl>(memory, x.type.dtype, std::move(sizes), std::move(strides), settled(x.type.offset));
     made->set_grad_state(x.type.grad_state());

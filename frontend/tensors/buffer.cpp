@@ -229,6 +229,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
     return refuse("the buffer protocol has no name for bfloat16 and 8-bit floats: such tensors have no buffer");
   if (t.batch) return refuse("a tensor that stands for one example inside vmap has no buffer");
   if (!t.has_memory()) return refuse("a tensor without elements (device 'meta') has no buffer");
+  if (!t.is_readable()) return refuse("a tensor on another device than the CPU has no buffer: use tensor.cpu() first");
   if (t.requires_grad) return refuse("a tensor that requires grad has no buffer: use tensor.detach() first");
   if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !is_dense(t))
     return refuse("the tensor is not contiguous, and its buffer was asked for without strides");

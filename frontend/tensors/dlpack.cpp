@@ -3,7 +3,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "frontend/tensors/dlpack_abi.h"
+#include "frontend/tensors/dlpack_devices.h"
 #include "frontend/tensors/known_values.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -44,7 +44,7 @@ dlpack::DataType data_type(DType t) {
 
 void describe(const TensorImpl& t, dlpack::Tensor& out) {
   out.data = t.numel() ? t.data() : nullptr;
-  out.device = {dlpack::kCpu, 0};
+  out.device = place_of(t.device());
   out.ndim = t.dim();
   out.dtype = data_type(t.dtype);
   out.shape = const_cast<std::int64_t*>(t.sizes.data());
@@ -116,18 +116,6 @@ void check_exportable(const TensorImpl& t) {
   throw PythonError{};
 }
 
-// (1, 0): the CPU. Anything else is refused.
-void check_device_pair(PyObject* pair) {
-  if (!pair || pair == Py_None) return;
-  PyRef first = checked(PySequence_GetItem(pair, 0));
-  const long type = PyLong_AsLong(first.get());
-  if (type == -1 && PyErr_Occurred()) throw PythonError{};
-  if (type == dlpack::kCpu) return;
-  PyErr_Format(PyExc_BufferError, "DLPack device type %ld: tensors of minidynamo are in the memory of the CPU (1)",
-               type);
-  throw PythonError{};
-}
-
 bool takes_versions(PyObject* max_version) {
   if (!max_version || max_version == Py_None) return false;
   PyRef major = checked(PySequence_GetItem(max_version, 0));
@@ -144,13 +132,20 @@ PyRef dlpack_method(const PassedArgs& call) {
   parse_native({"__dlpack__", names, 1, 4}, call, out);
   TensorRef t(tensor_impl(out[0]));
   check_exportable(*t);
-  if (out[1] && out[1] != Py_None && (!PyLong_Check(out[1]) || PyLong_AsLong(out[1]) != -1)) {
-    PyErr_Clear();
-    throw_type_error("__dlpack__(): tensors of the CPU have no streams: `stream` must be None or -1");
+  wait_for_consumer(*t, out[1]);
+  const std::optional<Device> wanted = device_of_pair(out[3]);
+  const bool decided = out[4] && out[4] != Py_None;
+  bool copy = decided && checked(PyObject_IsTrue(out[4]));
+  if (wanted && !(*wanted == t->device())) {
+    if (decided && !copy) {
+      PyErr_SetString(PyExc_BufferError, "a tensor cannot be given to another device without a copy (copy=False)");
+      throw PythonError{};
+    }
+    t = moved(t, wanted);
+    copy = true;
+  } else if (copy) {
+    t = copy_of(t);
   }
-  check_device_pair(out[3]);
-  const bool copy = out[4] && out[4] != Py_None && checked(PyObject_IsTrue(out[4]));
-  if (copy) t = copy_of(t);
   if (takes_versions(out[2])) return capsule_of<ManagedVersioned>(*t, copy ? dlpack::kCopied : 0);
   return capsule_of<Managed>(*t, 0);
 }
@@ -158,8 +153,9 @@ PyRef dlpack_method(const PassedArgs& call) {
 PyRef dlpack_device_method(const PassedArgs& call) {
   no_arguments("__dlpack_device__", call, 1);
   const Device d = tensor_impl(call.args[0])->device();
-  if (!d.is_cpu()) throw OpError(ErrorKind::Value, "Unknown device type " + to_string(d) + " for Dlpack");
-  return checked(Py_BuildValue("(ii)", dlpack::kCpu, 0));
+  if (!d.has_memory()) throw OpError(ErrorKind::Value, "Unknown device type " + to_string(d) + " for Dlpack");
+  const dlpack::Device place = place_of(d);
+  return checked(Py_BuildValue("(ii)", place.type, place.id));
 }
 
 PyRef to_dlpack_function(const PassedArgs& call) {
@@ -208,7 +204,7 @@ struct Layout {
 constexpr int kMostDims = 64;  // as NumPy; a larger number is a damaged capsule
 
 Layout layout_of(const dlpack::Tensor& t) {
-  if (t.device.type != dlpack::kCpu) {
+  if (!device_at(t.device.type, t.device.id)) {
     throw OpError(ErrorKind::Runtime, "the DLPack tensor is on device type " + std::to_string(t.device.type) +
                                           ": minidynamo reads the memory of the CPU (1) only");
   }
@@ -271,7 +267,8 @@ TensorRef import_managed(M* m) {
   }
   Layout layout = layout_of(m->tensor);
   char* const data = first_element(m->tensor, layout);
-  auto storage = make_ref<Storage>(data, layout.bytes, release_imported<M>, m);
+  const Device device = *device_at(m->tensor.device.type, m->tensor.device.id);
+  auto storage = make_ref<Storage>(data, layout.bytes, release_imported<M>, m, device);
   owner.m = nullptr;
   storage->foreign = true;
   return make_ref<TensorImpl>(std::move(storage), layout.dtype, std::move(layout.sizes), std::move(layout.strides), 0);
@@ -311,7 +308,7 @@ const dlpack::ExchangeApi* exchange_api(PyObject* o) {
 }
 
 // o.__dlpack__() with what it understands; `copied`: it has seen to the copy.
-PyRef ask_for_capsule(PyObject* o, PyObject* copy, bool& copied) {
+PyRef ask_for_capsule(PyObject* o, Device device, PyObject* copy, bool& copied) {
   PyRef method = checked(PyObject_GetAttrString(o, "__dlpack__"));
   PyRef none = checked(PyTuple_New(0));
   for (int attempt = 0; attempt < 3; ++attempt) {
@@ -322,6 +319,7 @@ PyRef ask_for_capsule(PyObject* o, PyObject* copy, bool& copied) {
       checked(PyDict_SetItemString(kwargs.get(), "max_version", version.get()));
     }
     if (copied) checked(PyDict_SetItemString(kwargs.get(), "copy", copy));
+    if (!device.is_readable()) checked(PyDict_SetItemString(kwargs.get(), "stream", stream_of(device).get()));
     if (PyRef made = PyRef::steal(PyObject_Call(method.get(), none.get(), kwargs.get()))) return made;
     if (attempt == 2 || !PyErr_ExceptionMatches(PyExc_TypeError)) break;
     PyErr_Clear();
@@ -339,8 +337,8 @@ TensorRef from_object(PyObject* o, PyObject* copy, bool& copied) {
   if (!PyObject_HasAttrString(o, "__dlpack__")) {
     throw_type_error("from_dlpack() takes a capsule or an object with __dlpack__ (got %.200s)", Py_TYPE(o)->tp_name);
   }
-  check_device_pair(checked(PyObject_CallMethod(o, "__dlpack_device__", nullptr)).get());
-  PyRef capsule = ask_for_capsule(o, copy, copied);
+  const PyRef pair = checked(PyObject_CallMethod(o, "__dlpack_device__", nullptr));
+  PyRef capsule = ask_for_capsule(o, device_of_pair(pair.get()).value_or(kCpu), copy, copied);
   if (!PyCapsule_CheckExact(capsule.get())) {
     throw_type_error("__dlpack__() must give a capsule (got %.200s)", Py_TYPE(capsule.get())->tp_name);
   }
@@ -352,13 +350,19 @@ PyRef from_dlpack_function(const PassedArgs& call) {
   PyObject* out[3];
   parse_native({"from_dlpack", names, 1, 2}, call, out);
   const std::optional<Device> device = device_argument(out[1]);
-  if (device && !device->is_cpu())
+  if (device && !device->has_memory())
     throw OpError(ErrorKind::Value, "from_dlpack(): memory of DLPack stays on the CPU; use x.to('" +
                                         to_string(*device) + "') afterwards");
   PyObject* copy = out[2] && out[2] != Py_None ? out[2] : nullptr;
   const bool wanted = copy && checked(PyObject_IsTrue(copy));
   bool copied = false;
   TensorRef t = from_object(out[0], copy, copied);
+  if (device && !(t->device() == *device)) {
+    if (copy && !wanted)
+      throw OpError(ErrorKind::Value, "from_dlpack(): the tensor is on " + to_string(t->device()) + ", not on " +
+                                          to_string(*device) + ", and copy=False");
+    return wrap_tensor(moved(t, device));
+  }
   return wrap_tensor(wanted && !copied ? copy_of(t) : t);
 }
 
@@ -380,8 +384,9 @@ int api_allocate(dlpack::Tensor* prototype, ManagedVersioned** out, void* error_
     dense.data = nullptr;
     dense.byte_offset = 0;
     Layout layout = layout_of(dense);
-    const auto made = make_ref<TensorImpl>(allocate_storage(layout.bytes), layout.dtype, std::move(layout.sizes),
-                                           std::move(layout.strides), 0);
+    const Device device = *device_at(dense.device.type, dense.device.id);
+    const auto made = make_ref<TensorImpl>(allocate_storage(layout.bytes, device), layout.dtype,
+                                           std::move(layout.sizes), std::move(layout.strides), 0);
     *out = export_tensor<ManagedVersioned>(*made, 0);
     return 0;
   } catch (const OpError& e) {
@@ -412,9 +417,11 @@ int api_view_object(void* object, dlpack::Tensor* out) {
   });
 }
 
-int api_work_stream(std::int32_t, std::int32_t, void** out) {
+int api_work_stream(std::int32_t type, std::int32_t ordinal, void** out) {
   *out = nullptr;
-  return 0;
+  return reported([&] {
+    if (const std::optional<Device> d = device_at(type, ordinal)) *out = current_stream(*d);
+  });
 }
 
 constexpr dlpack::ExchangeApi kApi = {{dlpack::kMajor, dlpack::kMinor},

@@ -1,5 +1,5 @@
-// The binary interface of DLPack 1.3 (dmlc/dlpack), as far as memory of the CPU goes: what capsules point to, and the
-// table of functions a tensor type may offer.
+// The binary interface of DLPack 1.3 (dmlc/dlpack), as far as memory of the CPU and of CUDA devices goes: what capsules
+// point to, and the table of functions a tensor type may offer.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace md::dlpack {
 
 inline constexpr std::uint32_t kMajor = 1, kMinor = 3;
-inline constexpr std::int32_t kCpu = 1;
+inline constexpr std::int32_t kCpu = 1, kCuda = 2, kCudaHost = 3;
 enum Code : std::uint8_t {
   kInt = 0,
   kUInt = 1,

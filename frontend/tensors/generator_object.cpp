@@ -85,6 +85,9 @@ PyObject* generator_set_state(PyObject* o, PyObject* state) {
     if (!is_tensor(state)) {
       throw_type_error("set_state(): expected a torch.ByteTensor, but got %.200s", Py_TYPE(state)->tp_name);
     }
+    if (!tensor_impl(state)->is_readable())
+      throw_type_error("set_state(): expected a torch.ByteTensor of the CPU, but got one on device '%s'",
+                       to_string(tensor_impl(state)->device()).c_str());
     const TensorImpl& bytes = *tensor_impl(state);
     Generator g;
     if (bytes.dtype != DType::UInt8) {

@@ -120,7 +120,7 @@ PyObject* make_wrapper(PyObject*, PyObject* const* args, Py_ssize_t count) {
     const Arg device = to_arg(args[5]);
     const Device where = device.is<Device>() ? device.get<Device>() : kCpu;
     const std::size_t bytes = checked_bytes(sizes, strides, offset, dtype);
-    Ref<Storage> storage = where.has_memory() ? untouched_zeros(bytes) : allocate_storage(bytes, where);
+    Ref<Storage> storage = untouched_zeros(bytes, where);
     const PyRef plain = wrap_tensor(make_ref<TensorImpl>(std::move(storage), dtype, sizes, strides, offset));
     PyRef made = as_subclass(plain.get(), type);
     set_requires_grad(*tensor_impl(made.get()), checked(PyObject_IsTrue(args[6])));
@@ -168,7 +168,7 @@ PyObject* untouched_like(PyObject*, PyObject* o) {
     if (!is_tensor(o)) throw_type_error("_untouched_like() takes a tensor");
     const TensorImpl& t = *tensor_impl(o);
     const std::size_t bytes = checked_bytes(t.sizes, t.strides, t.offset, t.dtype);
-    Ref<Storage> storage = t.has_memory() ? untouched_zeros(bytes) : allocate_storage(bytes, t.device());
+    Ref<Storage> storage = untouched_zeros(bytes, t.device());
     return wrap_tensor(make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, t.offset)).release();
   });
 }

@@ -11,6 +11,7 @@
 #include "ir/tensor/batched.h"
 #include "ir/tensor/extent.h"
 #include "ir/tensor/lazy_view.h"
+#include "ir/tensor/readable.h"
 
 namespace md {
 
@@ -94,7 +95,7 @@ void grow(TensorImpl& t, std::size_t bytes) {
     throw OpError(ErrorKind::Runtime, "resize_() cannot enlarge memory that another thread is computing with");
   }
   const Ref<Storage> larger = allocate_storage(bytes, t.device());
-  if (t.storage->bytes() && t.has_memory()) std::memcpy(larger->data(), t.storage->data(), t.storage->bytes());
+  if (t.has_memory()) copy_bytes(larger->data(), t.device(), t.storage->data(), t.device(), t.storage->bytes());
   t.storage->exchange(*larger);
 }
 

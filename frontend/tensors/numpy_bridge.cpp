@@ -14,6 +14,7 @@
 #include "ir/run/lazy_calls.h"
 #include "ir/run/op_recorder.h"
 #include "ir/tensor/extent.h"
+#include "ir/tensor/readable.h"
 
 namespace md {
 
@@ -176,7 +177,7 @@ PyRef numpy_method(const PassedArgs& call) {
   if (!out[1] || !checked(PyObject_IsTrue(out[1])))
     refuse_with_gradient(*t);
   else
-    t = resolved(t);
+    t = t->has_memory() ? readable(resolved(t)) : resolved(t);
   return array_from_tensor(t);
 }
 
@@ -306,6 +307,11 @@ PyRef array_from_tensor(const TensorRef& t) {
   if (!t->has_memory()) {
     throw_type_error("can't convert a tensor on device '%s' to numpy: it has no elements",
                      to_string(t->device()).c_str());
+  }
+  if (!t->is_readable()) {
+    throw_type_error(
+        "can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+        to_string(t->device()).c_str());
   }
   PyObject* asarray = numpy_asarray();
   PyRef memory = make_memory(t);

@@ -7,6 +7,7 @@
 #include "ir/graph/dynamic.h"
 #include "ir/run/lazy_calls.h"
 #include "ir/tensor/handled.h"
+#include "ir/tensor/readable.h"
 #include "ir/tensor/stored_numbers.h"
 #include "ir/tensor/strided.h"
 
@@ -49,7 +50,7 @@ PyRef tolist_method(const PassedArgs& call) {
   const TensorImpl& t = *tensor_impl(call.args[0]);
   expect_elements(t, nullptr);
   expect_known();
-  const TensorRef shown = resolved(TensorRef(const_cast<TensorImpl*>(&t)));
+  const TensorRef shown = readable(resolved(TensorRef(const_cast<TensorImpl*>(&t))));
   return list_of(*shown, 0, static_cast<const char*>(shown->data()));
 }
 
@@ -116,8 +117,8 @@ PyRef item(const TensorImpl& t) {
     if (PyRef answer = handled_answer("_local_scalar_dense", {TensorRef(const_cast<TensorImpl*>(&t))})) return answer;
   expect_elements(t, "Tensor.item()");
   expect_known();
-  if (pending_of(t)) {
-    const TensorRef shown = resolved(TensorRef(const_cast<TensorImpl*>(&t)));
+  if (pending_of(t) || !t.is_readable()) {
+    const TensorRef shown = readable(resolved(TensorRef(const_cast<TensorImpl*>(&t))));
     return element(shown->dtype, shown->data());
   }
   return element(t.dtype, t.data());

@@ -21,6 +21,7 @@ PyObject* get_device(PyObject* o, void*) {
   return guarded([&] { return device_object(of(o).device()).release(); });
 }
 PyObject* get_is_cpu(PyObject* o, void*) { return PyBool_FromLong(of(o).device().is_cpu()); }
+PyObject* get_is_cuda(PyObject* o, void*) { return PyBool_FromLong(of(o).device().type == DeviceType::Cuda); }
 PyObject* get_is_meta(PyObject* o, void*) { return PyBool_FromLong(of(o).device().type == DeviceType::Meta); }
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(of(o).dim()); }
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromSize_t(item_size(of(o).dtype)); }
@@ -136,7 +137,7 @@ PyGetSetDef tensor_getset[] = {
     {"_base", tensor_base, nullptr, "Of a view the tensor it shows a part of; else None.", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "False for what was computed from tensors that require grad.", nullptr},
     {"retains_grad", get_retains_grad, nullptr, "Whether retain_grad() was called on a computed tensor.", nullptr},
-    {"is_cuda", get_false, nullptr, "False: no tensor lives on a GPU.", nullptr},
+    {"is_cuda", get_is_cuda, nullptr, "Whether the elements live on a CUDA device.", nullptr},
     {"is_cpu", get_is_cpu, nullptr, "Whether the elements live on the CPU.", nullptr},
     {"is_sparse", get_false, nullptr, "False: every tensor is strided.", nullptr},
     {"is_quantized", get_false, nullptr, "False: there are no quantised tensors.", nullptr},

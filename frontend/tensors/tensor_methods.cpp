@@ -10,6 +10,7 @@
 #include "ir/run/eager.h"
 #include "ir/tensor/handled.h"
 #include "ir/tensor/lazy_view.h"
+#include "ir/tensor/readable.h"
 
 namespace md {
 
@@ -116,7 +117,7 @@ PyRef is_signed_method(const PassedArgs& call) {
 }
 PyRef get_device_method(const PassedArgs& call) {
   no_arguments("get_device", call, 1);
-  return long_ref(-1);
+  return long_ref(self_of(call).device().index);
 }
 PyRef requires_grad_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "requires_grad"};
@@ -158,10 +159,8 @@ TensorRef copy_in_memo(const TensorImpl& t, PyObject* memo) {
   if (seen && is_tensor(seen)) {
     memory = tensor_impl(seen)->storage;
   } else {
-    const std::size_t bytes = t.storage->bytes();
-    memory = allocate_storage(bytes, t.device());
-    if (bytes) std::memcpy(memory->data(), t.storage->data(), bytes);
-    const auto length = static_cast<std::int64_t>(bytes);
+    memory = copied_storage(*t.storage, t.device());
+    const auto length = static_cast<std::int64_t>(memory->bytes());
     PyRef whole = wrap_tensor(make_ref<TensorImpl>(memory, DType::UInt8, DimVec{length}, DimVec{1}, 0));
     checked(PyDict_SetItem(memo, key.get(), whole.get()));
   }
@@ -286,7 +285,7 @@ constexpr NativeRow kMethods[] = {
     {"is_neg", is_neg_method, "is_neg()\n\nWhether its memory holds the negatives of what it shows."},
     {"is_conj", is_conj_method, "is_conj()\n\nWhether its memory holds the conjugates of what it shows."},
     {"is_signed", is_signed_method, "is_signed()\n\nWhether the dtype has negative values."},
-    {"get_device", get_device_method, "get_device()\n\n-1: the CPU has no ordinal."},
+    {"get_device", get_device_method, "get_device()\n\nThe ordinal of its device; -1 on the CPU, which has none."},
     {"requires_grad_", requires_grad_method, "requires_grad_(requires_grad=True)\n\nSets requires_grad, returns self."},
     {"as_subclass", as_subclass_method, "as_subclass(cls)\n\nThe same tensor as an instance of `cls`.", true},
     {"__copy__", copy_method, "A tensor sharing the elements."},

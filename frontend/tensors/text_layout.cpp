@@ -10,6 +10,7 @@
 #include "ir/core/scalar_builder.h"
 #include "ir/gradients/tape.h"
 #include "ir/graph/op_table.h"
+#include "ir/tensor/readable.h"
 #include "ir/tensor/stored_numbers.h"
 #include "ir/tensor/strided.h"
 
@@ -230,6 +231,7 @@ std::vector<std::string> suffixes(const TensorImpl& t) {
 std::string values_text(const TensorImpl& t, int indent, const PrintOptions& options) {
   if (!t.has_memory()) return "...";
   if (t.numel() == 0) return "[]";
+  if (!t.is_readable()) return values_text(*readable(TensorRef(const_cast<TensorImpl*>(&t))), indent, options);
   return Layout(t, options).text(indent);
 }
 

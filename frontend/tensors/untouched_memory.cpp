@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "ir/core/error.h"
+#include "ir/tensor/readable.h"
 
 namespace md {
 
@@ -12,6 +13,10 @@ Ref<Storage> untouched_zeros(std::size_t bytes) {
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) throw OpError(ErrorKind::Memory, "out of memory for a tensor without elements");
   return make_ref<Storage>(data, bytes, [](void* p, std::size_t n, void*) { munmap(p, n); }, nullptr);
+}
+
+Ref<Storage> untouched_zeros(std::size_t bytes, Device device) {
+  return device.is_readable() ? untouched_zeros(bytes) : zeros_on(bytes, device);
 }
 
 }  // namespace md

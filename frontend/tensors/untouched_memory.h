@@ -6,5 +6,7 @@
 namespace md {
 
 Ref<Storage> untouched_zeros(std::size_t bytes);  // throws OpError(Memory)
+// The like on another device, where zeros take room.
+Ref<Storage> untouched_zeros(std::size_t bytes, Device device);
 
 }  // namespace md

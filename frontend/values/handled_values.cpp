@@ -58,7 +58,7 @@ TensorRef zeros_like_type(const TensorType& type) {
   const DimVec sizes = numbers_of(type.sizes), strides = numbers_of(type.strides);
   const std::int64_t offset = number_of(type.offset);
   const std::size_t bytes = checked_bytes(sizes, strides, offset, type.dtype);
-  Ref<Storage> memory = type.device.has_memory() ? untouched_zeros(bytes) : allocate_storage(bytes, type.device);
+  Ref<Storage> memory = untouched_zeros(bytes, type.device);
   auto made = make_ref<TensorImpl>(std::move(memory), type.dtype, sizes, strides, offset);
   made->set_grad_state(type.grad_state());
   return made;

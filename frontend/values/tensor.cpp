@@ -62,6 +62,7 @@ static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   if (n == "dtype") return t.constant(dtype_object(type.dtype));
   if (n == "device") return t.constant(device_object(type.device));
   if (n == "is_meta") return t.boolean(type.device.type == DeviceType::Meta);
+  if (n == "is_cuda") return t.boolean(type.device.type == DeviceType::Cuda);
   if (n == "is_cpu") return t.boolean(type.device.is_cpu());
   if (n == "ndim") return t.integer(type.dim());
   if (n == "requires_grad") return t.boolean(type.requires_grad);
@@ -134,7 +135,8 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   }
   if (n == "is_complex") return t.boolean(is_complex(type.dtype));
   if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
-  if (n == "get_device" && type.device.is_cpu()) return t.integer(-1);
+  if (n == "get_device" && !type.device.info().numbered) return t.integer(-1);
+  if (n == "get_device" && type.device.index >= 0) return t.integer(type.device.index);
   if (n == "storage_offset" && !type.offset.is_const() && !t.shapes().is_backed(type.offset)) graph_break<GB0033>(n);
   if (n == "storage_offset" && (t.config.trace_more || is_in_library(t))) return size_value(t, type.offset);
   return {};

@@ -2,6 +2,7 @@
 #include "ir/gradients/anomaly.h"
 
 #include "ir/core/error.h"
+#include "ir/tensor/readable.h"
 
 namespace md {
 
@@ -15,7 +16,7 @@ bool has_nan(const TensorRef& g) {
   OpCaller& caller = *tape_runner().caller;
   const GradMode off(false);
   const TensorRef any = caller.call(id::Any, {caller.call(id::IsNan, {g})}).get<TensorRef>();
-  return any->has_memory() && *any->as<bool>();
+  return any->has_memory() && *readable(any)->as<bool>();
 }
 }  // namespace
 

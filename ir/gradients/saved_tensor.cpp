@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "ir/core/error.h"
@@ -33,6 +36,16 @@ const Ref<Storage>& no_elements() {
   return none;
 }
 
+const Ref<Storage>& no_elements(Device d) {
+  if (d.is_cpu()) return no_elements();
+  static std::mutex mutex;
+  static auto& known = *new std::map<std::pair<DeviceType, int>, Ref<Storage>>;
+  const std::scoped_lock lock(mutex);
+  Ref<Storage>& none = known[{d.type, d.index}];
+  if (!none) none = make_ref<Storage>(nullptr, 0, nullptr, nullptr, d);
+  return none;
+}
+
 }  // namespace
 
 void push_saved_tensor_hooks(Ref<SavedTensorHooks> hooks) {
@@ -60,14 +73,16 @@ TensorRef alias_of(const TensorImpl& t) {
   return a;
 }
 
-// Elsewhere than on the CPU there is nothing to spare: devices without memory are all there is.
+// Devices without memory have nothing to spare.
 TensorRef type_only(const TensorImpl& t) {
   TensorRef a = alias_of(t);
   if (!batch_of(t)) a->batch = nullptr;
-  if (t.device().is_cpu()) a->storage = no_elements();
+  if (t.has_memory()) a->storage = no_elements(t.device());
   return a;
 }
-bool is_type_only(const TensorImpl& t) { return t.storage == no_elements(); }
+bool is_type_only(const TensorImpl& t) {
+  return t.storage->bytes() == 0 && t.has_memory() && t.storage == no_elements(t.device());
+}
 
 SavedTensor::SavedTensor(TensorRef t, const TensorRef& shown)
     : tensor(std::move(t)), version(tensor->storage->version) {
@@ -89,7 +104,7 @@ void SavedTensor::pack(SavedTensorHooks& hooks, const TensorRef& shown) {
                   "A saved tensor pack hook is modifying its input in place: the tensor it is given is the program's. "
                   "Change a clone() of it.");
   }
-  if (tensor->device().is_cpu()) tensor->storage = no_elements();
+  if (tensor->has_memory()) tensor->storage = no_elements(tensor->device());
 }
 
 TensorRef SavedTensor::unpack() const {

@@ -25,6 +25,7 @@
 #include "ir/graph/graph.h"
 #include "ir/graph/text.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/tensor/readable.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -143,7 +144,9 @@ std::string elements_text(const TensorImpl& t) {
 std::string constant_text(const TensorImpl& t) {
   const std::string head = fmt::format("{}[{}] ", info(t.dtype).short_name, fmt::join(t.sizes, ", "));
   if (!t.has_memory()) return head + "on " + quoted(to_string(t.device()));
-  return head + visit_dtype(t.dtype, [&](auto element) { return elements_text<decltype(element)>(t); });
+  const TensorRef shown = readable(TensorRef(const_cast<TensorImpl*>(&t)));
+  const std::string place = t.device().is_cpu() ? "" : "on " + quoted(to_string(t.device())) + " ";
+  return head + place + visit_dtype(t.dtype, [&](auto element) { return elements_text<decltype(element)>(*shown); });
 }
 
 constexpr const char* kSpellings[] = {"function", "method", "operator", "inplace", "attribute", "name"};

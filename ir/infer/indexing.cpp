@@ -9,6 +9,7 @@
 #include "ir/infer/inplace.h"
 #include "ir/infer/type_caller.h"
 #include "ir/infer/unbacked.h"
+#include "ir/tensor/readable.h"
 
 namespace md {
 namespace {
@@ -215,7 +216,7 @@ class IndexOpener {
       std::int64_t value = 0;
       const Arg wide = caller_.call(id::Convert, {*real, DType::Int64});
       if (const auto* read = wide.get_if<TensorRef>()) {
-        value = *(*read)->as<std::int64_t>();
+        value = *readable(*read)->as<std::int64_t>();
         x_ = caller_.call(id::Select, {x_, dim_, value});
         return;
       }

@@ -10,7 +10,9 @@
 #include "ir/graph/op_ids.h"
 #include "ir/infer/indexing.h"
 #include "ir/infer/unbacked.h"
+#include "ir/reference/device_copies.h"
 #include "ir/reference/positions.h"
+#include "ir/tensor/readable.h"
 #include "registry/ops/indexing.h"
 
 namespace md {
@@ -335,6 +337,15 @@ bool is_dynamic(const Op& op, std::span<const Arg> args) {
          });
 }
 
+static Arg readable_arg(const Arg& a) {
+  if (const auto* t = a.get_if<TensorRef>()) return *t ? readable(*t) : *t;
+  const auto* l = a.get_if<ListArg>();
+  if (!l) return a;
+  ListArg out{{}, l->tuple};
+  for (const Arg& x : l->items) out.items.push_back(readable_arg(x));
+  return out;
+}
+
 std::vector<TensorRef> run_dynamic(const Op& op, std::span<const Arg> args) {
   expect_elements(op, args);
   AnySize any;
@@ -344,8 +355,12 @@ std::vector<TensorRef> run_dynamic(const Op& op, std::span<const Arg> args) {
   const std::vector<TensorType> types = infer(op, open);                   // checks
   for (const Row& row : kRows) {
     if (row.op != op.id) continue;
+    for (Arg& a : open) a = readable_arg(a);
     Results made = row.run(open);
-    for (std::size_t i = 0; i < made.size(); ++i) made[i]->set_grad_state(types[i].grad_state());
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      made[i] = on_device(made[i], types[i].device);
+      made[i]->set_grad_state(types[i].grad_state());
+    }
     return made;
   }
   throw InternalError(std::string(op.name()) + " has no kernel for results of unknown size");

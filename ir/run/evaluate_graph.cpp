@@ -11,7 +11,7 @@
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/unbacked.h"
-#include "ir/reference/engine.h"
+#include "ir/reference/device_copies.h"
 #include "ir/run/long_work.h"
 #include "ir/run/observed_ops.h"
 #include "ir/run/run_callee.h"
@@ -66,7 +66,8 @@ class GraphEvaluator::Run {
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       const TensorRef to = target(evaluator_.commits_[i], *values[i]);
-      engine_for(*to).run(op(id::Copy), std::vector<Arg>{to, values[i]}, std::span(&to, 1));
+      const std::vector<Arg> args{to, values[i]};
+      engine_for(op(id::Copy), args, *to).run(op(id::Copy), args, std::span(&to, 1));
       ++to->storage->version;
     }
   }
@@ -112,7 +113,7 @@ class GraphEvaluator::Run {
     } else {
       for (const TensorType& t : n.types) results.push_back(allocate(t));
       const Observed observed([&] { return op_slot(op); }, [&] { return name_of_op(op); });
-      engine_for(*results[0]).run(op, args, results);
+      engine_for(op, args, *results[0]).run(op, args, results);
     }
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
   }
@@ -159,7 +160,10 @@ class GraphEvaluator::Run {
 
   std::int64_t concrete(Size s) const { return s.is_const() ? s.value() : s.expr()->env->evaluate(s, symbols_); }
 
-  Engine& engine_for(const TensorImpl& result) { return result.device().is_cpu() ? engine_ : engine(result.device()); }
+  Engine& engine_for(const Op& op, std::span<const Arg> args, const TensorImpl& result) {
+    if (result.device().is_cpu() && !crosses_devices(op, args, result)) return engine_;
+    return engine_of(op, args, result);
+  }
 
   TensorRef allocate(const TensorType& t) const {
     DimVec sizes, strides;

@@ -13,6 +13,7 @@
 #include "ir/infer/inplace.h"
 #include "ir/run/lazy_calls.h"
 #include "ir/tensor/extent.h"
+#include "ir/tensor/readable.h"
 
 namespace md {
 
@@ -50,7 +51,7 @@ class OnlyTypes final : public OpCaller {
   TensorRef fresh(const TensorType& t) const {
     const DimVec sizes = dims_of_type(t.sizes), strides = dims_of_type(t.strides);
     const std::size_t bytes = checked_bytes(sizes, strides, 0, t.dtype);
-    Ref<Storage> memory = t.device.has_memory() ? allocate_(bytes) : allocate_storage(bytes, t.device);
+    Ref<Storage> memory = t.device.is_readable() ? allocate_(bytes) : zeros_on(bytes, t.device);
     TensorRef x = make_ref<TensorImpl>(std::move(memory), t.dtype, sizes, strides, 0);
     x->set_grad_state(t.grad_state());
     return x;
@@ -184,7 +185,7 @@ TensorRef OpRecorder::known(const TensorRef& t) {
     }
     refuse_recording("a tensor shares the memory of another in a way that no call tells");
   }
-  if (t->batch || !t->storage->device().is_cpu()) refuse_recording("a tensor from outside has no elements");
+  if (t->batch || !t->has_memory()) refuse_recording("a tensor from outside has no elements");
   note(t, kConstant);
   return t;
 }

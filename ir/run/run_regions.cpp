@@ -10,6 +10,7 @@
 #include "ir/run/eager.h"
 #include "ir/run/run_callee.h"
 #include "ir/tensor/batched.h"
+#include "ir/tensor/readable.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -23,7 +24,8 @@ Tensors tensors_of(std::span<Arg> args) {
   return out;
 }
 
-bool holds(const TensorImpl& t) {
+bool holds(const TensorRef& x) {
+  const TensorImpl& t = *x;
   if (batch_of(t)) {
     throw OpError(ErrorKind::Runtime,
                   "vmap: a loop or choice depends on a tensor that differs from example to example, which cond() "
@@ -36,12 +38,12 @@ bool holds(const TensorImpl& t) {
     throw OpError(ErrorKind::Runtime, t.numel() ? "Boolean value of Tensor with more than one value is ambiguous"
                                                 : "Boolean value of Tensor with no values is ambiguous");
   }
-  return visit_dtype(t.dtype, [&](auto element) { return widen(*t.as<decltype(element)>()) != 0; });
+  return visit_dtype(t.dtype, [&](auto element) { return widen(*readable(x)->as<decltype(element)>()) != 0; });
 }
 
 bool holds(const Arg& predicate) {
   const auto* known = predicate.get_if<bool>();
-  return known ? *known : holds(*predicate.get<TensorRef>());
+  return known ? *known : holds(predicate.get<TensorRef>());
 }
 
 // A carried tensor belongs to the loop, row-major: what the loop gives shares no memory with what it was given.
@@ -65,7 +67,7 @@ Tensors run_while(std::span<Arg> args, const RunRegion& run) {
   Tensors inputs = tensors_of(args);
   const std::size_t carried = args[0].get<ListArg>().items.size();
   for (std::size_t k = 0; k < carried; ++k) inputs[k] = own_copy(inputs[k]);
-  while (holds(*run(0, inputs).at(0))) std::ranges::move(run(1, inputs), inputs.begin());
+  while (holds(run(0, inputs).at(0))) std::ranges::move(run(1, inputs), inputs.begin());
   inputs.resize(carried);
   return inputs;
 }

@@ -2,11 +2,12 @@
 #include "ir/run/undo_log.h"
 
 #include <algorithm>
-#include <cstring>
 #include <ranges>
 
+#include "ir/core/error.h"
 #include "ir/run/read_set.h"
 #include "ir/tensor/generator.h"
+#include "ir/tensor/readable.h"
 
 namespace md {
 
@@ -24,7 +25,7 @@ void UndoLog::before_write(const TensorRef& t) {
     const std::int64_t reach = (t->sizes[d] - 1) * t->strides[d] * item;
     (reach < 0 ? from : to) += reach;
   }
-  keep(from, to);
+  keep(from, to, t->device());
 }
 
 bool UndoLog::knows(const Storage& s) const {
@@ -32,7 +33,7 @@ bool UndoLog::knows(const Storage& s) const {
 }
 
 // Copies the parts of a range that no earlier write has kept.
-void UndoLog::keep(char* from, char* to) {
+void UndoLog::keep(char* from, char* to, Device device) {
   auto next = kept_.upper_bound(from);
   if (next != kept_.begin() && std::prev(next)->second > from) --next;
   char* at = from;
@@ -40,8 +41,8 @@ void UndoLog::keep(char* from, char* to) {
     if (end <= at) return;
     const auto count = static_cast<std::size_t>(end - at);
     auto before = std::make_unique_for_overwrite<char[]>(count);
-    std::memcpy(before.get(), at, count);
-    bytes_.push_back({at, std::move(before), count});
+    copy_bytes(before.get(), kCpu, at, device, count);
+    bytes_.push_back({at, std::move(before), count, device});
   };
   char* lowest = from;
   char* highest = to;
@@ -56,8 +57,16 @@ void UndoLog::keep(char* from, char* to) {
   kept_[lowest] = highest;
 }
 
+// A device that is lost has nothing to put back into.
+static void put_back(char* at, Device device, const char* before, std::size_t count) noexcept {
+  try {
+    copy_bytes(at, device, before, kCpu, count);
+  } catch (const OpError&) {
+  }
+}
+
 void UndoLog::take_back() noexcept {
-  for (const Bytes& b : bytes_) std::memcpy(b.at, b.before.get(), b.count);
+  for (const Bytes& b : bytes_) put_back(b.at, b.device, b.before.get(), b.count);
   for (Layout& l : std::views::reverse(layouts_)) {
     l.tensor->sizes = l.sizes;
     l.tensor->strides = l.strides;

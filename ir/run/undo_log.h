@@ -34,6 +34,7 @@ class UndoLog {
     char* at;
     std::unique_ptr<char[]> before;
     std::size_t count;
+    Device device;
   };
   struct Layout {
     TensorRef tensor;  // keeps the memory too
@@ -41,10 +42,10 @@ class UndoLog {
     std::int64_t offset;
     std::uint32_t version;
   };
-  void keep(char* from, char* to);
+  void keep(char* from, char* to, Device device);
 
   std::unordered_set<const Storage*> own_;
-  std::map<char*, char*> kept_;  // address ranges, disjoint: from -> to
+  std::map<char*, char*> kept_;  // address ranges of all devices, disjoint: from -> to
   std::vector<Bytes> bytes_;
   std::vector<Layout> layouts_;
   Generator generator_;

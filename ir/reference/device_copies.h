@@ -1,0 +1,22 @@
+// Copies that lead from one device to another, which no engine of a device makes.
+#pragma once
+
+#include <span>
+
+#include "ir/reference/engine.h"
+
+namespace md {
+
+// Whether the call copies from another device, where both have memory.
+bool crosses_devices(const Op& op, std::span<const Arg> args, const TensorImpl& out);
+// Who executes a bound call with these results: the engine of their device, or for a copy from another device one that
+// moves bytes between the two.
+Engine& engine_of(const Op& op, std::span<const Arg> args, const TensorImpl& out);
+
+// The elements of `from`, broadcast and converted, into `to`; each has memory.
+void copy_across(const TensorRef& from, const TensorRef& to);
+
+// `t` on another device, laid out alike; `t` itself where it is there.
+TensorRef on_device(const TensorRef& t, Device device);
+
+}  // namespace md
