@@ -25,6 +25,8 @@ void GpuEmitter::emit_columns() {
   Value* column = ir_.CreateAdd(ir_.CreateMul(tile, i64(schedule_.x)), wide(x_));
   row_exists_ = ir_.CreateICmpSLT(column, cols_);
   column = ir_.CreateSelect(row_exists_, column, ir_.CreateSub(cols_, i64(1)));
+  begin_ = i64(0), end_ = folded_extent_;
+  if (schedule_.part) position_part();
   emit_row_values(0);
 
   std::vector<Fold> folds;
@@ -50,7 +52,8 @@ void GpuEmitter::emit_columns() {
     for (const Fold& f : folds)
       trees.push_back(stack(register_type(ir_.getContext(), f.reduce->dtype, 1), kColumnTreeLevels));
     const std::int64_t each = schedule_.chunk * (schedule_.y / schedule_.fold_lanes);
-    Value* groups = ir_.CreateUDiv(ir_.CreateAdd(folded_extent_, i64(each - 1)), i64(each));
+    Value* elements = ir_.CreateSub(end_, begin_);
+    Value* groups = ir_.CreateUDiv(ir_.CreateAdd(elements, i64(each - 1)), i64(each));
     groups = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, groups, i64(1));
     std::vector<Value*> none;
     loop(i64(0), groups, i64(1), none, [&](Value* group, std::vector<Value*>&) {
@@ -60,11 +63,23 @@ void GpuEmitter::emit_columns() {
     for (std::size_t i = 0; i < folds.size(); ++i) {
       Value* result = tree_result(*folds[i].reduce, trees[i], groups);
       if (is_floating(folds[i].reduce->dtype))
-        result = ir_.CreateSelect(ir_.CreateICmpEQ(folded_extent_, i64(0)), empty_fold(*folds[i].reduce), result);
+        result = ir_.CreateSelect(ir_.CreateICmpEQ(elements, i64(0)), empty_fold(*folds[i].reduce), result);
       results.push_back(result);
     }
   }
   emit_results(folds, results, column);
+}
+
+// The block's own elements of the folded axis, and its place in what is of one element for each part: those of all
+// columns follow each other.
+void GpuEmitter::position_part() {
+  Value* part = wide(gpu_.block(1));
+  begin_ = ir_.CreateMul(part, i64(schedule_.part));
+  end_ = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, folded_extent_, ir_.CreateAdd(begin_, i64(schedule_.part)));
+  Value* before = ir_.CreateMul(part, ir_.CreateMul(rows_, cols_));
+  for (std::size_t s = 0; s < schedule_.of_part.size(); ++s)
+    if (Port& port = port_of_store(static_cast<int>(s)); schedule_.of_part[s])
+      port.row = element_at(port.access->dtype, port.row, before);
 }
 
 // The next chunks, one for each team of lanes; their results joined, for all threads of the column.

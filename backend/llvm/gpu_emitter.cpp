@@ -11,7 +11,7 @@ namespace md {
 std::vector<Size> gpu_params(const LoopNest& nest, const GpuSchedule& schedule) {
   std::vector<Size> params;
   for (std::size_t i = 1; i < schedule.rows.size(); ++i) params.push_back(extent(nest, schedule.rows[i]));
-  if (schedule.shape == GpuSchedule::Shape::Columns) params.push_back(extent(nest, schedule.folded));
+  if (!schedule.folded.axes.empty()) params.push_back(extent(nest, schedule.folded));
   const auto add_strides = [&](const Access& a) {
     for (const Loop& row : schedule.rows)
       if (!stride(a, row).is_const(0)) params.push_back(stride(a, row));
@@ -48,6 +48,9 @@ void GpuEmitter::run(const std::string& entry) {
     case GpuSchedule::Shape::Elements:
       emit_elements();
       break;
+    case GpuSchedule::Shape::Tiles:
+      emit_tiles();
+      break;
     case GpuSchedule::Shape::Rows:
       emit_rows();
       break;
@@ -76,7 +79,7 @@ void GpuEmitter::read_params() {
   const auto read = [&] { return function_->getArg(next++); };
   row_extents_.resize(schedule_.rows.size());
   for (std::size_t i = 1; i < schedule_.rows.size(); ++i) row_extents_[i] = read();
-  if (schedule_.shape == GpuSchedule::Shape::Columns) folded_extent_ = read();
+  folded_extent_ = schedule_.folded.axes.empty() ? i64(1) : read();
   const auto add_port = [&](const Access& a) {
     Port p{.access = &a};
     p.base = function_->getArg(static_cast<unsigned>(a.buffer));
@@ -168,7 +171,7 @@ void GpuEmitter::emit_values(const std::vector<int>& values, Value* col, int lan
       const Port& port = ports_[static_cast<std::size_t>(v.access)];
       const int each = port.col == StrideKind::Zero ? 1 : lanes;
       const auto bytes = static_cast<std::uint64_t>(each) * item_size(v.dtype);
-      result = emit_load(at(each), v.dtype, address(port, col), nullptr, bytes);
+      result = emit_load(at(each), v.dtype, port.staged ? port.staged : address(port, col), nullptr, bytes);
       if (each < lanes) result = ir_.CreateVectorSplat(static_cast<unsigned>(lanes), result);
     } else {
       result = compute(v, lanes);
@@ -197,6 +200,7 @@ void GpuEmitter::emit_stores(const std::vector<int>& stores, Value* col, int lan
       if (condition) stored = stored ? ir_.CreateAnd(stored, condition) : condition;
     };
     only(first_of_idle_rows(port));
+    if (across_ && !port.folded_stride) only(ir_.CreateICmpEQ(across_, i64(0)));
     const int each = port.col == StrideKind::Zero ? 1 : lanes;
     if (port.col == StrideKind::Zero) only(ir_.CreateICmpEQ(col, i64(0)));
     when(stored, [&] {

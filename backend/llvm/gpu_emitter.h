@@ -1,5 +1,5 @@
 // State shared by the files that emit a nest for a GPU: gpu_emitter.cpp (entry, tensors, values), gpu_elements.cpp,
-// gpu_rows.cpp and gpu_columns.cpp (the shapes of a GpuSchedule).
+// gpu_tiles.cpp, gpu_rows.cpp and gpu_columns.cpp (the shapes of a GpuSchedule).
 #pragma once
 
 #include <functional>
@@ -28,7 +28,9 @@ class GpuEmitter {
     Value* folded_stride = nullptr;
     Value* col_stride = nullptr;  // null: does not move, or by one element
     StrideKind col = StrideKind::Zero;
-    Value* row = nullptr;  // first element of the thread's row
+    Value* row = nullptr;     // first element of the thread's row
+    Value* staged = nullptr;  // Tiles: where the element is in shared memory
+    llvm::GlobalVariable* tile = nullptr;
   };
   struct Fold;  // gpu_columns.cpp
 
@@ -71,8 +73,13 @@ class GpuEmitter {
   void walk(const std::function<void(Value*)>& body);
   Value* kept_element(int value, Value* col);
 
+  // gpu_tiles.cpp
+  void emit_tiles();
+  void stage(Value* first_column, Value* first_across);
+
   // gpu_columns.cpp
   void emit_columns();
+  void position_part();
   std::vector<Value*> fold_columns(const std::vector<Fold>& folds, const std::vector<int>& values,
                                    const std::vector<int>& stores, Value* column, Value* group);
   void join_threads(const std::vector<Fold>& folds, std::vector<Value*>& results);
@@ -105,11 +112,12 @@ class GpuEmitter {
   GpuOps gpu_;
   llvm::Function* function_ = nullptr;
   Value *rows_ = nullptr, *cols_ = nullptr, *status_ = nullptr;
-  Value *begin_ = nullptr, *end_ = nullptr;  // Rows: columns this block walks
+  Value *begin_ = nullptr, *end_ = nullptr;  // columns (Columns: folded elements) this block walks
   Value *x_ = nullptr, *y_ = nullptr;        // the thread, as i32
   Value* row_number_ = nullptr;
   Value* row_exists_ = nullptr;  // null, or whether the thread's row (Columns: its column) is none beyond the last
   std::vector<Value*> row_index_;
+  Value* across_ = nullptr;  // Tiles: the thread's element along the loop across
   AxisMask loop_axes_ = 0;
   int last_stage_ = 0;
   bool can_fail_ = false;

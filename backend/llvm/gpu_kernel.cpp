@@ -72,20 +72,32 @@ Target gpu_target(const std::string& name) {
   return t;
 }
 
-GpuKernel generate_gpu_kernel(const LoweredGroup& lowered, const Target& target, const std::string& entry) {
+GpuKernel plan_gpu_kernel(const LoweredGroup& lowered, const Target& target) {
   const LoopNest& nest = lowered.nest;
-  GpuKernel kernel{.entry = entry, .schedule = make_gpu_schedule(lowered, target)};
+  GpuKernel kernel{.schedule = make_gpu_schedule(lowered, target)};
   kernel.params = gpu_params(nest, kernel.schedule);
   kernel.buffers = nest.buffers;
   for (const Loop& row : kernel.schedule.rows) kernel.rows = kernel.rows * extent(nest, row);
   kernel.cols = extent(nest, kernel.schedule.cols);
+  kernel.folded = extent(nest, kernel.schedule.folded);
   kernel.can_fail = std::ranges::any_of(
       nest.values, [](const NestValue& v) { return v.kind == NestValue::Kind::Compute && op(v.op).decl->can_fail; });
+  return kernel;
+}
+
+std::string gpu_kernel_code(const LoweredGroup& lowered, const GpuSchedule& schedule, const Target& target,
+                            const std::string& entry) {
   const ForkGate gate;
   llvm::LLVMContext context;
   llvm::Module module(entry, context);
-  emit_module(module, lowered, kernel.schedule, target, entry);
-  kernel.code = generate_assembly(module, target);
+  emit_module(module, lowered, schedule, target, entry);
+  return generate_assembly(module, target);
+}
+
+GpuKernel generate_gpu_kernel(const LoweredGroup& lowered, const Target& target, const std::string& entry) {
+  GpuKernel kernel = plan_gpu_kernel(lowered, target);
+  kernel.entry = entry;
+  kernel.code = gpu_kernel_code(lowered, kernel.schedule, target, entry);
   return kernel;
 }
 

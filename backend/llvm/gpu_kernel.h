@@ -16,7 +16,7 @@ struct GpuKernel {
   std::string code;   // PTX
   GpuSchedule schedule;
   std::vector<Size> params;
-  Size rows = 1, cols = 1;
+  Size rows = 1, cols = 1, folded = 1;
   int buffers = 0;
   bool can_fail = false;  // it may write the status word
 };
@@ -27,7 +27,11 @@ const std::vector<std::string>& gpu_targets();
 // below that the code generator knows; the driver takes it.
 Target gpu_target(const std::string& name);
 
-// `target` is one for which this process generates code (NVIDIA's). `lowered` is a nest, of which `part` and its
+// All but code and entry.
+GpuKernel plan_gpu_kernel(const LoweredGroup& lowered, const Target& target);
+std::string gpu_kernel_code(const LoweredGroup& lowered, const GpuSchedule& schedule, const Target& target,
+                            const std::string& entry);
+// Both. `target` is one for which this process generates code (NVIDIA's). `lowered` is a nest, of which `part` and its
 // scratch matter. Thread-safe. Throws InternalError.
 GpuKernel generate_gpu_kernel(const LoweredGroup& lowered, const Target& target, const std::string& entry);
 // What it is generated from, as LLVM IR; for any target.

@@ -20,19 +20,29 @@ namespace {
 // Writes everything the generated code depends on, in words apart by spaces.
 class KernelText {
  public:
-  KernelText(const LoopNest& nest, const Schedule& s, const Target& target) : schedule_(s) {
+  KernelText(const LoopNest& nest, const Schedule& s, const Target& target)
+      : rows_(s.rows), folded_(s.folded), cols_(s.cols) {
     words("llvm-" LLVM_VERSION_STRING, kBuildIdentity, target.code_key());
     words(s.shape == Schedule::Shape::Rows ? "rows" : "columns");
     numbers(s.rows.size(), s.lanes, s.fold_lanes, s.chunk, s.accumulate_in_memory, s.one_chunk, s.block,
             nest.reduced != 0);
     for (int p : s.pass) numbers(p);
     for (bool k : s.kept) numbers(k);
-    for (const Access& a : nest.accesses) add("\nload", a);
-    for (const NestValue& v : nest.values) add(v);
-    for (const Store& st : nest.stores) {
-      add("\nstore", st.to);
-      numbers(st.value, st.second_of_pair);
+    add(nest);
+  }
+  KernelText(const LoopNest& nest, const GpuSchedule& s, const Target& target)
+      : rows_(s.rows), folded_(s.folded), cols_(s.cols) {
+    words("llvm-" LLVM_VERSION_STRING, kBuildIdentity, target.code_key());
+    numbers(s.shape, s.rows.size(), s.folded.axes.empty(), s.x, s.y, s.width, s.fold_lanes, s.chunk, s.one_chunk,
+            s.part, s.short_index, nest.buffers, nest.reduced != 0);
+    // Code for rows knows how long they are.
+    const Size columns = extent(nest, s.cols);
+    numbers(s.shape == GpuSchedule::Shape::Rows && columns.is_const() ? columns.value() : -1);
+    for (const std::vector<bool>& flags : {s.kept, s.of_part, s.staged}) {
+      words("\nof");
+      for (bool flag : flags) numbers(flag);
     }
+    add(nest);
   }
   std::string take() { return std::move(text_); }
 
@@ -46,12 +56,20 @@ class KernelText {
     ((text_ += std::to_string(static_cast<std::int64_t>(n)), text_ += ' '), ...);
   }
 
+  void add(const LoopNest& nest) {
+    for (const Access& a : nest.accesses) add("\nload", a);
+    for (const NestValue& v : nest.values) add(v);
+    for (const Store& st : nest.stores) {
+      add("\nstore", st.to);
+      numbers(st.value, st.second_of_pair);
+    }
+  }
   void add(const char* what, const Access& a) {
     words(what, info(a.dtype).name);
     numbers(a.buffer);
-    for (const Loop& row : schedule_.rows) numbers(stride(a, row).is_const(0));
-    numbers(stride(a, schedule_.folded).is_const(0));
-    switch (stride_kind(stride(a, schedule_.cols))) {
+    for (const Loop& row : rows_) numbers(stride(a, row).is_const(0));
+    numbers(stride(a, folded_).is_const(0));
+    switch (stride_kind(stride(a, cols_))) {
       case StrideKind::Zero:
         return words("zero");
       case StrideKind::One:
@@ -89,10 +107,11 @@ class KernelText {
         if ((v.axes >> a) & 1) return true;
       return false;
     };
-    numbers(varies(schedule_.cols), varies(schedule_.folded), v.axes == 0);
+    numbers(varies(cols_), varies(folded_), v.axes == 0);
   }
 
-  const Schedule& schedule_;
+  const std::vector<Loop>& rows_;
+  const Loop &folded_, &cols_;
   std::string text_;
 };
 
@@ -110,11 +129,18 @@ std::string describe_kernel(const LoopNest& nest, const Schedule& schedule, cons
   return KernelText(nest, schedule, target).take();
 }
 
-std::string kernel_key(const LoopNest& nest, const Schedule& schedule, const Target& target) {
-  const std::string text = describe_kernel(nest, schedule, target);
+static std::string digest_of(const std::string& text) {
   llvm::SHA256 digest;
   digest.update(llvm::StringRef(text));
   return llvm::toHex(digest.final(), true);
+}
+
+std::string kernel_key(const LoopNest& nest, const Schedule& schedule, const Target& target) {
+  return digest_of(describe_kernel(nest, schedule, target));
+}
+
+std::string gpu_kernel_key(const LoopNest& nest, const GpuSchedule& schedule, const Target& target) {
+  return digest_of(KernelText(nest, schedule, target).take());
 }
 
 std::string generate_kernel(const LoopNest& nest, const Schedule& schedule, const Target& target) {

@@ -50,6 +50,16 @@ int access_width(const LoopNest& nest, const GpuSchedule& s) {
   return 1;
 }
 
+bool all_stores_along(const LoopNest& nest, const Loop& loop) {
+  return std::ranges::all_of(nest.stores, [&](const Store& s) { return stride(s.to, loop).is_const(1); });
+}
+
+// Neighbours along `row` lie side by side, those along the columns apart.
+bool lies_across(const Access& a, const GpuSchedule& s, const Loop& row) {
+  const Size along = stride(a, s.cols);
+  return stride(a, row).is_const(1) && !along.is_const(0) && !along.is_const(1);
+}
+
 // What is computed at a stage in the loop along the columns, if `kept` need not be computed again once they were there.
 std::vector<bool> needed_at(const LoopNest& nest, int stage, const std::vector<bool>& kept,
                             const std::vector<int>& first) {
@@ -107,8 +117,36 @@ std::vector<bool> kept_rows(const LoopNest& nest, std::int64_t columns, std::int
   return kept;
 }
 
+// Tensors that lie along another loop than the results do would be read in pieces of one element. Picks the loop along
+// which most of them lie.
+bool schedule_tiles(const LoopNest& nest, GpuSchedule& s) {
+  constexpr std::int64_t kWorthTiles = 16;
+  if (likely(extent(nest, s.cols)) < kWorthTiles || !all_stores_along(nest, s.cols)) return false;
+  std::size_t best = s.rows.size();
+  std::ptrdiff_t most = 0;
+  for (std::size_t r = 0; r < s.rows.size(); ++r) {
+    const Loop& row = s.rows[r];
+    if (likely(extent(nest, row)) < kWorthTiles) continue;
+    const auto count = std::ranges::count_if(nest.accesses, [&](const Access& a) { return lies_across(a, s, row); });
+    if (count > most) best = r, most = count;
+  }
+  if (best == s.rows.size()) return false;
+  s.folded = s.rows[best];
+  s.rows.erase(s.rows.begin() + static_cast<std::ptrdiff_t>(best));
+  s.shape = GpuSchedule::Shape::Tiles;
+  s.x = kTile, s.y = kTile / 4;
+  std::int64_t room = 48 << 10;
+  for (const Access& a : nest.accesses) {
+    const std::int64_t bytes = kTile * (kTile + 1) * item_bytes(a);
+    s.staged.push_back(lies_across(a, s, s.folded) && bytes <= room);
+    if (s.staged.back()) room -= bytes;
+  }
+  return true;
+}
+
 void schedule_elements(const LoopNest& nest, GpuSchedule& s) {
   if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back();
+  if (schedule_tiles(nest, s)) return;
   s.width = access_width(nest, s);
   s.x = kThreads;
   Size count = extent(nest, s.cols);
@@ -134,16 +172,24 @@ void schedule_rows(const LoopNest& nest, const Target& target, GpuSchedule& s, c
   if (count.is_const() && !s.part) s.kept = kept_rows(nest, count.value(), s.y, target);
 }
 
+// Whether what a nest folds lies along its last row loop: of folded chunks, which any shape can walk.
+bool lies_along_rows(const LoopNest& nest, const GpuSchedule& s, const Loop& folded) {
+  return std::ranges::all_of(nest.accesses, [&](const Access& a) {
+    return !stride(a, folded).is_const(1) && stride(a, s.rows.back()).is_const(1);
+  });
+}
+
 void schedule_columns(const LoopNest& nest, GpuSchedule& s, const Loop& folded) {
-  constexpr int kMostChunks = 4;  // folded at the same time
+  constexpr int kMostChunks = 4, kMostSingles = 16;  // folded at the same time
   s.shape = GpuSchedule::Shape::Columns;
   s.folded = folded;
   s.cols = s.rows.back(), s.rows.pop_back();
   const Size count = extent(nest, s.folded);
   if (s.one_chunk && count.value() < s.fold_lanes) s.fold_lanes = power_at_least(count.value());
   s.x = kSegment;
-  const std::int64_t chunks = (std::max<std::int64_t>(likely(count), 1) + s.chunk - 1) / s.chunk;
-  const int together = s.one_chunk ? 1 : std::min(kMostChunks, power_at_least(chunks));
+  const std::int64_t elements = s.part ? s.part : std::max<std::int64_t>(likely(count), 1);
+  const std::int64_t chunks = (elements + s.chunk - 1) / s.chunk;
+  const int together = s.one_chunk ? 1 : std::min(s.chunk == 1 ? kMostSingles : kMostChunks, power_at_least(chunks));
   s.y = s.fold_lanes * together;
 }
 
@@ -168,32 +214,41 @@ GpuSchedule make_gpu_schedule(const LoweredGroup& lowered, const Target& target)
   s.fold_lanes = nest.fold_lanes;
   s.chunk = nest.fold_lanes == 1 ? 1 : kReductionChunk;
   s.one_chunk = !s.part && count.is_const() && count.value() > 0 && count.value() <= s.chunk;
-  if (nest.fold_lanes != kOuterLanes || s.rows.empty())
+  if (s.rows.empty() || !(nest.fold_lanes == kOuterLanes || (s.chunk == 1 && lies_along_rows(nest, s, folded))))
     schedule_rows(nest, target, s, folded);
   else
     schedule_columns(nest, s, folded);
   return s;
 }
 
-LaunchShape launch_shape(const GpuSchedule& s, std::int64_t rows, std::int64_t cols) {
-  const auto blocks = [](std::int64_t n, std::int64_t each) { return static_cast<unsigned>((n + each - 1) / each); };
+LaunchShape launch_shape(const GpuSchedule& s, std::int64_t rows, std::int64_t cols, std::int64_t folded) {
+  const auto blocks = [](std::int64_t n, std::int64_t each) { return (n + each - 1) / each; };
   LaunchShape shape;
   shape.block[0] = static_cast<unsigned>(s.x), shape.block[1] = static_cast<unsigned>(s.y);
+  std::int64_t count = 0;
   switch (s.shape) {
     case GpuSchedule::Shape::Elements:
-      shape.grid[0] = blocks(rows * (cols / s.width), s.x);
+      count = blocks(rows * (cols / s.width), s.x);
+      break;
+    case GpuSchedule::Shape::Tiles:
+      count = blocks(cols, kTile) * blocks(folded, kTile) * rows;
       break;
     case GpuSchedule::Shape::Rows:
-      shape.grid[0] = blocks(rows, s.y);
-      if (s.part) shape.grid[1] = blocks(cols, s.part);
+      count = blocks(rows, s.y);
+      if (s.part) shape.grid[1] = static_cast<unsigned>(std::max<std::int64_t>(blocks(cols, s.part), 1));
       break;
-    case GpuSchedule::Shape::Columns: {
-      // Tiles of columns are neighbours; rows are counted beyond them.
-      shape.grid[0] = blocks(cols, s.x) * static_cast<unsigned>(rows);
+    case GpuSchedule::Shape::Columns:
+      count = blocks(cols, s.x) * rows;
+      if (s.part) shape.grid[1] = static_cast<unsigned>(std::max<std::int64_t>(blocks(folded, s.part), 1));
       break;
-    }
   }
+  constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;
+  if (count > kMostBlocks)
+    throw OpError(ErrorKind::Runtime, "a tensor has more elements than a GPU's grid has blocks for");
+  shape.grid[0] = static_cast<unsigned>(count);
   return shape;
 }
+
+SplitLimits gpu_split_limits() { return {.most_blocks = 128, .part = 16 * kReductionChunk, .columns = true}; }
 
 }  // namespace md

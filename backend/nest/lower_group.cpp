@@ -295,17 +295,17 @@ void drop_idle_axes(FusionGroup& piece) {
 
 }  // namespace
 
-std::vector<LoweredGroup> lower_group(const FusionGroup& group) {
+std::vector<LoweredGroup> lower_group(const FusionGroup& group, const SplitLimits& limits) {
   std::vector<LoweredGroup> result;
   const auto lower = [&](FusionGroup piece) {
     drop_idle_axes(piece);
     LoweredGroup lowered = GroupLowering(piece).run();
     if (!can_schedule(lowered.nest)) return false;
     if (lowered.nest.stores.empty()) return true;
-    const FoldShape shape = fold_shape(lowered);
+    const FoldShape shape = fold_shape(lowered, limits);
     if (shape == FoldShape::WalkedAgain) return false;
     if (shape == FoldShape::Splits) {
-      SplitFold split = split_fold(lowered);
+      SplitFold split = split_fold(lowered, limits);
       result.push_back(std::move(split.parts));
       result.push_back(std::move(split.rest));
     } else {

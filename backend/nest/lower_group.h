@@ -8,6 +8,13 @@
 
 namespace md {
 
+// Which folds are cut into parts that are folded side by side.
+struct SplitLimits {
+  std::int64_t most_blocks = 8;   // rows (of folds that keep the last axis: 32 columns) up to which it is worth it
+  std::int64_t part = 64 * 1024;  // elements of a part: a power of two of whole chunks
+  bool columns = false;           // folds that keep the last axis, too
+};
+
 struct LoweredGroup {
   const Node* call = nullptr;  // set: no loop nest, but this op through the engine
   LoopNest nest;
@@ -19,6 +26,6 @@ struct LoweredGroup {
 };
 
 // What computes `group`, in order: one loop nest, or several steps if no single schedule can walk it.
-std::vector<LoweredGroup> lower_group(const FusionGroup& group);
+std::vector<LoweredGroup> lower_group(const FusionGroup& group, const SplitLimits& limits = {});
 
 }  // namespace md

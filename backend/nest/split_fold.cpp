@@ -8,7 +8,7 @@ namespace {
 
 class Splitter {
  public:
-  explicit Splitter(const LoweredGroup& group) : whole_(group), nest_(group.nest) {
+  Splitter(const LoweredGroup& group, const SplitLimits& limits) : whole_(group), nest_(group.nest), limits_(limits) {
     for (std::size_t i = 0; i < nest_.extents.size(); ++i) {
       if ((nest_.reduced >> i) & 1) {
         folded_ = folded_ * nest_.extents[i];
@@ -20,8 +20,10 @@ class Splitter {
   }
 
   bool few_long_rows() const {
-    constexpr std::int64_t kFewRows = 8;
-    return nest_.fold_lanes == kInnerLanes && likely(kept_) <= kFewRows && likely(folded_) >= 2 * kFoldPart;
+    if (likely(folded_) < 2 * limits_.part) return false;
+    if (nest_.fold_lanes == kInnerLanes) return likely(kept_) <= limits_.most_blocks;
+    constexpr std::int64_t kColumnsOfBlock = 32;
+    return limits_.columns && nest_.fold_lanes == kOuterLanes && likely(kept_) <= limits_.most_blocks * kColumnsOfBlock;
   }
   bool walked_once() const {
     for (const NestValue& v : nest_.values)
@@ -30,7 +32,7 @@ class Splitter {
   }
 
   SplitFold run() {
-    count_ = floordiv(folded_ + Size(kFoldPart - 1), Size(kFoldPart));
+    count_ = floordiv(folded_ + Size(limits_.part - 1), Size(limits_.part));
     SplitFold s;
     build_parts(s.parts);
     build_rest(s.rest);
@@ -44,7 +46,7 @@ class Splitter {
   // Everything up to the folds, and results that vary along the folded axes.
   void build_parts(LoweredGroup& out) {
     out.nest.extents = nest_.extents, out.nest.reduced = nest_.reduced, out.nest.fold_lanes = nest_.fold_lanes;
-    out.part = kFoldPart;
+    out.part = limits_.part;
     std::vector<int> to(nest_.values.size(), -1), folds;
     for (std::size_t i = 0; i < nest_.values.size(); ++i) {
       const NestValue& v = nest_.values[i];
@@ -119,16 +121,18 @@ class Splitter {
     return static_cast<int>(out.buffers.size()) - 1;
   }
 
-  // Row-major over the kept axes, parts innermost.
+  bool keeps_last() const { return nest_.fold_lanes == kOuterLanes; }
+
+  // Row-major over the kept axes; parts innermost, or outermost where neighbouring columns are folded side by side.
   SizeVec scratch_strides(bool walk_parts) const {
     SizeVec strides(nest_.extents.size(), Size(0));
-    Size step = count_;
+    Size step = keeps_last() ? Size(1) : count_;
     for (std::size_t i = nest_.extents.size(); i-- > 0;) {
       if ((nest_.reduced >> i) & 1) continue;
       strides[i] = step;
       step = step * nest_.extents[i];
     }
-    if (walk_parts) strides[part_axis_] = 1;
+    if (walk_parts) strides[part_axis_] = keeps_last() ? kept_ : Size(1);
     return strides;
   }
 
@@ -137,24 +141,26 @@ class Splitter {
     type.dtype = t;
     type.sizes = {kept_, count_};
     type.strides = {count_, Size(1)};
+    if (keeps_last()) type.strides = {Size(1), kept_};
     return type;
   }
 
   const LoweredGroup& whole_;
   const LoopNest& nest_;
+  const SplitLimits& limits_;
   Size kept_ = 1, folded_ = 1, count_ = 1;
   std::size_t part_axis_ = 0;
 };
 
 }  // namespace
 
-FoldShape fold_shape(const LoweredGroup& group) {
+FoldShape fold_shape(const LoweredGroup& group, const SplitLimits& limits) {
   if (group.call || !group.nest.reduced) return FoldShape::Plain;
-  const Splitter splitter(group);
+  const Splitter splitter(group, limits);
   if (!splitter.few_long_rows()) return FoldShape::Plain;
   return splitter.walked_once() ? FoldShape::Splits : FoldShape::WalkedAgain;
 }
 
-SplitFold split_fold(const LoweredGroup& group) { return Splitter(group).run(); }
+SplitFold split_fold(const LoweredGroup& group, const SplitLimits& limits) { return Splitter(group, limits).run(); }
 
 }  // namespace md
