@@ -7,6 +7,8 @@
 
 #include "backend/executable/executable.h"
 #include "backend/executable/lower_writes.h"
+#include "backend/nest/body_cost.h"
+#include "backend/tiers/gpu_programs.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
@@ -31,11 +33,14 @@ std::string nest_name(const FusionGroup& group) {
   return fmt::format("fused_{}", fmt::join(names, "_"));
 }
 
+SplitLimits limits_of(const Target& target) { return target.is_gpu() ? gpu_split_limits() : SplitLimits{}; }
+
 class ExecutableBuilder {
  public:
   ExecutableBuilder(const Graph& g, const Target& target, const Checkpoint& checkpoint)
       : graph_(g), target_(target), checkpoint_(checkpoint) {
     executable_.shapes = g.shapes;
+    executable_.device = device_of_graph(g).value_or(kCpu);
   }
 
   Executable run() {
@@ -101,7 +106,7 @@ class ExecutableBuilder {
         }
         return;
       case FusionGroup::Kind::Loops: {
-        std::vector<LoweredGroup> lowered = lower_group(group);
+        std::vector<LoweredGroup> lowered = lower_group(group, limits_of(target_));
         const bool commits = writes.store_into_inputs(lowered, group);
         for (LoweredGroup& l : lowered) {
           if (l.call) {
@@ -118,7 +123,7 @@ class ExecutableBuilder {
 
   // `commits`: it stores into inputs, hence after everything that can fail.
   void add_nest(const LoweredGroup& l, std::string name, bool commits) {
-    Launch s{.name = std::move(name), .nest = compile_nest(l.nest, target_)};
+    Launch s = nest_launch(std::move(name), l, target_);
     s.part = l.part;
     const std::size_t loads = l.nest.accesses.size();
     std::size_t scratch = 0;
@@ -207,6 +212,37 @@ class ExecutableBuilder {
 
 }  // namespace
 
+std::optional<Device> device_of_graph(const Graph& g) {
+  std::optional<Device> device;
+  bool one = true;
+  for (const auto& n : g.nodes) {
+    for (const TensorType& t : n->types) {
+      one &= !device || *device == t.device;
+      device = t.device;
+    }
+    for (const auto& region : n->regions) {
+      const std::optional<Device> inside = device_of_graph(*region);
+      one &= inside.has_value() && (!device || *device == *inside);
+    }
+  }
+  if (!device) return kCpu;
+  return one ? device : std::nullopt;
+}
+
+Launch nest_launch(std::string name, const LoweredGroup& lowered, const Target& target) {
+  Launch s;
+  s.name = std::move(name);
+  if (!target.is_gpu()) {
+    s.nest = compile_nest(lowered.nest, target);
+    return s;
+  }
+  s.gpu = gpu_program(lowered, target, s.name);
+  for (const Size& extent : lowered.nest.extents) s.work.elements = s.work.elements * extent;
+  for (const NestValue& v : lowered.nest.values)
+    (v.compute == DType::Float64 ? s.work.double_instructions : s.work.instructions) += body_cost(v).instructions;
+  return s;
+}
+
 Executable build_executable(const Graph& functional, const Target& target, const Checkpoint& checkpoint) {
   return ExecutableBuilder(functional, target, checkpoint).run();
 }
@@ -236,14 +272,16 @@ std::string print_executable(const Graph& functional, const Target& target) {
     };
     if (group.kind == FusionGroup::Kind::Call) call(*group.members[0].node);
     if (group.kind != FusionGroup::Kind::Loops) continue;
-    for (const LoweredGroup& l : lower_group(group)) {
+    for (const LoweredGroup& l : lower_group(group, limits_of(target))) {
       if (l.call) {
         call(*l.call);
         continue;
       }
       text += ";";
       for (const FusionGroup::Member& m : group.members) text += " " + m.node->name;
-      text += "\n" + print_nest(l.nest, target) + "\n";
+      const std::string code =
+          target.is_gpu() ? gpu_program(l, target, nest_name(group))->code : print_nest(l.nest, target);
+      text += "\n" + code + "\n";
     }
   }
   return text;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,11 +41,20 @@ struct Place {
 };
 
 struct Executable;
+struct GpuKernel;
+
+// Of a nest on a GPU: how many elements its space has, and what the body does with each.
+struct GpuWork {
+  Size elements = 1;
+  int instructions = 0, double_instructions = 0;  // those on float64 apart
+};
 
 struct Launch {
   std::string name;  // in profiles: the ops of the nest, or what is called
   // A loop nest ...
   CompiledNest nest;
+  std::shared_ptr<const GpuKernel> gpu;  // in the place of `nest`, where the executable is for a GPU
+  GpuWork work;
   std::vector<Place> buffers;
   bool can_fail = false;
   std::int64_t part = 0;          // run once per so many columns, each storing one element further ...
@@ -76,6 +86,7 @@ struct Executable {
   std::shared_ptr<ShapeEnv> shapes;
   std::vector<SymbolSource> symbols;  // where each symbol's value is read
   bool draws_random = false;
+  Device device;  // all tensors are on it
 
   bool is_static() const { return symbols.empty(); }
 };
@@ -83,6 +94,10 @@ struct Executable {
 // Fuses, lowers and generates code. Throws InternalError for what this backend cannot run. `text`, if given, receives
 // the LLVM IR of every nest. `checkpoint` is called between groups of ops.
 Executable build_executable(const Graph& functional, const Target& target, const Checkpoint& checkpoint = {});
+// The device that all tensors of the graph are on; nothing if there are several.
+std::optional<Device> device_of_graph(const Graph& g);
+// A launch of the nest as code for the target; its buffers are still to be filled in.
+Launch nest_launch(std::string name, const LoweredGroup& lowered, const Target& target);
 // The executable's loop nests as LLVM IR and its other launches by name.
 std::string print_executable(const Graph& functional, const Target& target);
 // "fused_mul_add: mul add": each launch by name, with its nodes.

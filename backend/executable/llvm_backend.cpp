@@ -6,6 +6,7 @@
 #include "backend/executable/install.h"
 #include "backend/executable/specialization.h"
 #include "backend/llvm/code_generator.h"
+#include "backend/tiers/gpu_programs.h"
 #include "backend/tiers/tiers.h"
 #include "ir/compile/backend.h"
 #include "ir/core/error.h"
@@ -20,10 +21,16 @@
 namespace md {
 namespace {
 
+// The processor, or GPU, that holds the graph's tensors.
+const Target& target_for(const Graph& functional) {
+  const Device device = device_of_graph(functional).value_or(kCpu);
+  return device.type == DeviceType::Cuda ? cuda_target(device.index) : host_target();
+}
+
 class LlvmKernel final : public Kernel {
  public:
   LlvmKernel(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint)
-      : graph_(std::move(functional)), executable_(build_executable(*graph_, host_target(), checkpoint)) {
+      : graph_(std::move(functional)), executable_(build_executable(*graph_, target_for(*graph_), checkpoint)) {
     if (executable_.is_static())
       fixed_ = std::make_unique<Specialization>(executable_, std::span<const std::int64_t>{});
   }
@@ -120,7 +127,9 @@ class LlvmBackend final : public Backend {
   std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, CompileMode mode) override {
     // A specialization wants every size before it starts; op after op does not.
     if (finds_sizes(*functional)) return find_backend("blocks")->compile(std::move(functional));
-    if (calls_out(*functional)) mode = CompileMode::Wait;
+    const std::optional<Device> device = device_of_graph(*functional);
+    if (!device) return find_backend("blocks")->compile(std::move(functional));
+    if (device->type == DeviceType::Cuda || calls_out(*functional)) mode = CompileMode::Wait;
     if (mode == CompileMode::Background) return tiered_kernel(std::move(functional), compile_llvm);
     std::unique_ptr<Kernel> compiled;
     try {
@@ -133,7 +142,7 @@ class LlvmBackend final : public Backend {
     return measured_kernel(std::move(functional), std::move(compiled));
   }
   std::string code(const Graph& functional) const override {
-    return finds_sizes(functional) ? print_ir(functional) : print_executable(functional, host_target());
+    return finds_sizes(functional) ? print_ir(functional) : print_executable(functional, target_for(functional));
   }
   std::string fusion(const Graph& functional) const override {
     return finds_sizes(functional) ? "" : print_fusion(functional);

@@ -85,8 +85,8 @@ bool WriteLowering::store_into(LoweredGroup& l, const FusionGroup& group, const 
     reads = true;
     if (!(from.shift == to.shift && a.strides == store->to.strides)) return false;
   }
-  if (reads &&
-      !(DirectCommits::loads_before_storing(nest, *store) && compile_nest(nest, target_).schedule.pass.empty()))
+  if (reads && !(DirectCommits::loads_before_storing(nest, *store) &&
+                 (target_.is_gpu() || compile_nest(nest, target_).schedule.pass.empty())))
     return false;
   l.nest = std::move(nest);
   places_.set(value, to);
@@ -162,7 +162,9 @@ Launch WriteLowering::copy_launch(const Place& from, const Place& to) const {
   v.access = 0;
   const int value = nest.add(std::move(v));
   nest.stores.push_back({value, nest.access(1, to.type.dtype, to.type.strides)});
-  return {.name = "copy", .nest = compile_nest(nest, target_), .buffers = {from, to}};
+  Launch s = nest_launch("copy", {.nest = std::move(nest)}, target_);
+  s.buffers = {from, to};
+  return s;
 }
 
 }  // namespace md

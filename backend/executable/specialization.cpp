@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "backend/executable/arena.h"
 #include "backend/machine/thread_pool.h"
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
@@ -15,50 +16,14 @@
 #include "ir/run/long_work.h"
 #include "ir/run/run_callee.h"
 #include "ir/run/run_regions.h"
+#include "ir/tensor/device_runtime.h"
 #include "ir/tensor/extent.h"
 
 namespace md {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
 constexpr double kWorthThreads = 30000;  // nanoseconds of work below which one thread is as fast
 constexpr double kTask = 8000;
-
-// Nothing of 2^62 bytes or more is ever there: sums of two such numbers fit.
-std::int64_t below_limit(std::int64_t bytes) {
-  constexpr std::int64_t kLimit = std::int64_t{1} << 62;
-  if (bytes >= kLimit)
-    throw OpError(ErrorKind::Memory, "not enough memory: tried to allocate " + std::to_string(bytes) + " bytes");
-  return bytes;
-}
-
-std::int64_t aligned(std::int64_t bytes) { return (below_limit(bytes) + kAlignment - 1) / kAlignment * kAlignment; }
-
-// Temporaries that are never needed at the same time share memory: first fit over blocks in use.
-class Arena {
- public:
-  std::int64_t place(std::int64_t bytes, int first, int last) {
-    std::int64_t at = 0;
-    for (const Block& b : blocks_) {  // sorted by offset
-      if (b.last < first || b.offset + b.bytes <= at) continue;
-      if (b.offset >= at + bytes) break;
-      at = below_limit(b.offset + b.bytes);
-    }
-    const auto where = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.offset >= at; });
-    blocks_.insert(where, {at, bytes, last});
-    total_ = std::max(total_, at + bytes);
-    return at;
-  }
-  std::int64_t total() const { return total_; }
-
- private:
-  struct Block {
-    std::int64_t offset, bytes;
-    int last;
-  };
-  std::vector<Block> blocks_;
-  std::int64_t total_ = 0;
-};
 
 }  // namespace
 
@@ -89,7 +54,7 @@ Specialization::Specialization(const Executable& executable, std::span<const std
   // What is called may let others go on, too.
   for (const auto* launches : {&launches_, &commits_})
     takes_long_ |=
-        std::ranges::any_of(*launches, [](const SizedLaunch& s) { return !s.function || s.nanoseconds >= kLongWork; });
+        std::ranges::any_of(*launches, [](const SizedLaunch& s) { return !s.is_nest() || s.nanoseconds >= kLongWork; });
   choose_quick();
 }
 
@@ -128,6 +93,9 @@ Specialization::SizedLaunch Specialization::sized(const Launch& s) const {
   SizedLaunch p;
   p.name = &s.name;
   p.function = s.nest.function;
+  if (s.gpu)
+    p.on_device =
+        std::make_shared<const DeviceLaunch>(*s.gpu, executable_.device.index, [&](Size x) { return value(x); });
   p.can_fail = s.can_fail;
   p.op = s.op;
   p.args = s.args;
@@ -239,7 +207,7 @@ void Specialization::check_inputs(std::span<TensorImpl* const> inputs) const {
 }
 
 void Specialization::allocate(Frame& f) const {
-  if (arena_bytes_) f.arena = allocate_storage(static_cast<std::size_t>(arena_bytes_));
+  if (arena_bytes_) f.arena = allocate_storage(static_cast<std::size_t>(arena_bytes_), executable_.device);
   f.data.resize(slots_.size());
   if (holds_) f.held.resize(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -255,7 +223,7 @@ void Specialization::allocate(Frame& f) const {
         f.data[i] = f.arena ? static_cast<char*>(f.arena->data()) + m.arena_offset : nullptr;
         break;
       case Slot::Kind::Own:
-        f.held[i].storage = allocate_storage(static_cast<std::size_t>(m.bytes));
+        f.held[i].storage = allocate_storage(static_cast<std::size_t>(m.bytes), executable_.device);
         f.data[i] = static_cast<char*>(f.held[i].storage->data());
         break;
       case Slot::Kind::Made:
@@ -263,7 +231,7 @@ void Specialization::allocate(Frame& f) const {
         break;
       case Slot::Kind::Output: {
         const SizedTensor& t = outputs_[static_cast<std::size_t>(m.owner)].tensor;
-        Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes));
+        Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes), executable_.device);
         f.data[i] = static_cast<char*>(storage->data());
         f.outputs[static_cast<std::size_t>(m.owner)] =
             make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, t.shift);
@@ -288,7 +256,7 @@ TensorRef Specialization::tensor(const SizedTensor& t, Frame& f) const {
       return t.whole ? x : view(x->storage, x->offset);
     }
     case Slot::Kind::Temporary:
-      return view(f.arena ? f.arena : allocate_storage(0),
+      return view(f.arena ? f.arena : allocate_storage(0, executable_.device),
                   m.arena_offset / static_cast<std::int64_t>(item_size(t.dtype)));
     case Slot::Kind::Own:
     case Slot::Kind::Made: {
@@ -324,7 +292,7 @@ void Specialization::execute_call(const SizedLaunch& s, Frame& f) const {
   for (const Arg& a : s.args) args.push_back(argument(a, f));
   std::vector<TensorRef> results;
   for (const SizedTensor& t : s.results) results.push_back(tensor(t, f));
-  engine().run(op(s.op), args, results);
+  engine(executable_.device).run(op(s.op), args, results);
 }
 
 void Specialization::call_out(const SizedLaunch& s, Frame& f) const {
@@ -384,7 +352,7 @@ PartName Specialization::about(const SizedLaunch& s) const {
   };
   const Launch* from = within(launches_, executable_.launches);
   if (!from) from = within(commits_, executable_.commits);
-  if (!from || !s.function) return about;
+  if (!from || !s.is_nest()) return about;
   for (const Place& p : from->buffers) {
     const SizedTensor t = sized(p);
     std::int64_t elements = 1;
@@ -398,11 +366,12 @@ PartName Specialization::about(const SizedLaunch& s) const {
 void Specialization::execute(const SizedLaunch& s, Frame& f) const {
   const Observed observed([&] { return &s.site; }, [&] { return about(s); });
   if (s.callee || !s.regions.empty()) return call_out(s, f);
-  if (!s.function) return execute_call(s, f);
+  if (!s.is_nest()) return execute_call(s, f);
   if (s.empty) return;
   SmallVector<void*, 24> buffers(s.buffers.size());
   for (std::size_t i = 0; i < s.buffers.size(); ++i)
     buffers[i] = f.data[static_cast<std::size_t>(s.buffers[i].slot)] + s.buffers[i].byte_shift;
+  if (s.on_device) return s.on_device->run({buffers.data(), buffers.size()});
   std::int64_t failed = 0;
   const LongWork others_go_on(s.nanoseconds, f.memory);
   if (s.split == Split::None) {
@@ -446,11 +415,21 @@ TensorRef Specialization::run_quick_measured(std::span<TensorImpl* const> inputs
   return run_quick(inputs);
 }
 
+// Nothing may be committed, or kept by the program, before it is known that no kernel has failed.
+void Specialization::report_failures() const {
+  if (!std::ranges::any_of(launches_, &SizedLaunch::can_fail)) return;
+  DeviceRuntime& runtime = *device_runtime(executable_.device.type);
+  const int device = executable_.device.index;
+  runtime.synchronize_stream(device, runtime.current_stream(device));
+}
+
 // Everything that can fail, then what cannot.
 void Specialization::execute_all(Frame& f) const {
   try {
     allocate(f);
     for (const SizedLaunch& s : launches_) execute(s, f);
+    if (!executable_.device.is_readable()) [[unlikely]]
+      report_failures();
     if (takes_long_) {
       ReadSet::validate();
       std::vector<const Storage*> written;

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "backend/executable/device_launch.h"
 #include "backend/executable/executable.h"
 #include "ir/run/observed_parts.h"
 
@@ -40,7 +41,9 @@ class Specialization {
   enum class Split : std::uint8_t { None, Rows, Columns, Parts };
   struct SizedLaunch {
     const std::string* name = nullptr;
-    NestFunction function = nullptr;  // null: a call
+    NestFunction function = nullptr;
+    std::shared_ptr<const DeviceLaunch> on_device;          // in its place, on a GPU
+    bool is_nest() const { return function || on_device; }  // else a call
     std::vector<Buffer> buffers;
     std::vector<std::int64_t> params;
     std::int64_t rows = 1, cols = 1, grain = 0;
@@ -79,6 +82,7 @@ class Specialization {
   void check_inputs(std::span<TensorImpl* const> inputs) const;
   void allocate(Frame& f) const;
   void execute_all(Frame& f) const;
+  void report_failures() const;
   PartName about(const SizedLaunch& s) const;
   void execute(const SizedLaunch& s, Frame& f) const;
   std::int64_t execute_parts(const SizedLaunch& s, const SmallVector<void*, 24>& buffers) const;

@@ -6,6 +6,8 @@
 
 #include "backend/llvm/kernel_object.h"
 #include "backend/machine/fork_gate.h"
+#include "ir/core/error.h"
+#include "ir/tensor/device_runtime.h"
 
 namespace md {
 namespace {
@@ -56,6 +58,22 @@ std::shared_ptr<const GpuKernel> gpu_program(const LoweredGroup& lowered, const 
   }
   kernel.entry = code->entry, kernel.code = code->text;
   return std::make_shared<const GpuKernel>(std::move(kernel));
+}
+
+// The last of those that the device's capability includes: later devices run code for earlier ones.
+const Target& cuda_target(int device) {
+  const DeviceProperties properties = device_runtime(DeviceType::Cuda)->properties(device);
+  const int capability = properties.major * 10 + properties.minor;
+  std::string name;
+  for (const std::string& known : gpu_targets())
+    if (known.starts_with("sm_") && std::stoi(known.substr(3)) <= capability) name = known;
+  if (name.empty())
+    throw OpError(ErrorKind::Runtime, "the GPU " + properties.name + " is older than what code is made for (sm_75)");
+  static std::mutex mutex;
+  static std::unordered_map<std::string, Target>* const targets = new std::unordered_map<std::string, Target>;
+  const ForkGate gate;
+  const std::lock_guard lock(mutex);
+  return targets->try_emplace(name, gpu_target(name)).first->second;
 }
 
 }  // namespace md

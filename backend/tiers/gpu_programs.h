@@ -13,4 +13,7 @@ namespace md {
 std::shared_ptr<const GpuKernel> gpu_program(const LoweredGroup& lowered, const Target& target,
                                              const std::string& name);
 
+// What code for the device with this ordinal is made for. Throws OpError(Device) if there is none.
+const Target& cuda_target(int device);
+
 }  // namespace md

@@ -1,0 +1,28 @@
+// Sizes become words of a launch.
+#include "backend/executable/device_launch.h"
+
+#include "backend/device/launch.h"
+
+namespace md {
+
+DeviceLaunch::DeviceLaunch(const GpuKernel& kernel, int device, const std::function<std::int64_t(Size)>& value)
+    : module_(device::load_module(kernel.code, device)), device_(device), can_fail_(kernel.can_fail) {
+  function_ = &module_->function(kernel.entry);
+  const std::int64_t rows = value(kernel.rows), cols = value(kernel.cols);
+  shape_ = launch_shape(kernel.schedule, rows, cols, value(kernel.folded));
+  words_.resize(static_cast<std::size_t>(kernel.buffers));
+  const auto add = [&](std::int64_t word) { words_.push_back(static_cast<std::uint64_t>(word)); };
+  for (const Size& s : kernel.params) add(value(s));
+  add(rows), add(cols), add(0);
+}
+
+void DeviceLaunch::run(std::span<void* const> buffers) const {
+  const StreamNumber stream = device_runtime(DeviceType::Cuda)->current_stream(device_);
+  SmallVector<std::uint64_t, 48> words;
+  for (std::size_t i = 0; i < words_.size(); ++i)
+    words.push_back(i < buffers.size() ? reinterpret_cast<std::uint64_t>(buffers[i]) : words_[i]);
+  if (can_fail_) words.back() = device::expect_status(*function_, stream);
+  device::launch(*function_, shape_, {words.data(), words.size()}, stream);
+}
+
+}  // namespace md
