@@ -99,7 +99,7 @@ class Module {
                    const void* parameters, const Checks& checks = Checks::from_environment());
 
  private:
-  Module(DeviceMemory& memory) : memory_(memory) {}
+  explicit Module(DeviceMemory& memory);
   DeviceMemory& memory_;
   std::string version_, target_;
   std::map<std::string, KernelInfo> kernels_;

@@ -1,0 +1,184 @@
+// Copies and fills, in the order of streams.
+#include <cstring>
+
+#include "graphs.h"
+#include "host_memory.h"
+#include "record.h"
+#include "streams.h"
+
+namespace emulated {
+namespace {
+
+// One side of a copy.
+struct Side {
+  Device* device = nullptr;  // null: the host
+  Address address = 0;
+  std::shared_ptr<PinnedBlock> pinned;
+  void* host() const { return reinterpret_cast<void*>(address); }
+};
+
+enum class Place { Host, Device, Any };
+
+Side side_of(Address address, std::size_t bytes, Place place) {
+  Side side{device_of(address), address, nullptr};
+  check(place == Place::Any || (place == Place::Device) == (side.device != nullptr));
+  if (side.device) {
+    check(side.device->memory->is_live(address, bytes));
+  } else {
+    check(address != 0);
+    side.pinned = pinned_block(side.host(), bytes);
+  }
+  return side;
+}
+
+CUresult lost(const std::string& what, const Side& side, std::size_t bytes) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s of %zu bytes at 0x%llx: the memory was freed before the copy's turn came",
+                what.c_str(), bytes, static_cast<unsigned long long>(side.address));
+  add_finding("use after free", text, CUDA_ERROR_ILLEGAL_ADDRESS);
+  return CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+CUresult copy_now(const std::string& what, const Side& to, const Side& from, const void* kept, std::size_t bytes) {
+  if (to.device && from.device) {
+    if (to.device->memory->copy(to.address, from.address, bytes, from.device->memory.get())) return CUDA_SUCCESS;
+    return lost(what, to.device->memory->is_live(to.address, bytes) ? from : to, bytes);
+  }
+  if (to.device) {
+    return to.device->memory->write(to.address, kept ? kept : from.host(), bytes) ? CUDA_SUCCESS
+                                                                                  : lost(what, to, bytes);
+  }
+  if (from.device) {
+    return from.device->memory->read(to.host(), from.address, bytes) ? CUDA_SUCCESS : lost(what, from, bytes);
+  }
+  std::memmove(to.host(), kept ? kept : from.host(), bytes);
+  return CUDA_SUCCESS;
+}
+
+// When the call returns: hardware reads unpinned memory before that, and waits for the end of copies into it.
+enum class Returns { Early, WhenDone };
+
+CUresult copy(const char* function, CUdeviceptr to_address, CUdeviceptr from_address, std::size_t bytes, Place to_place,
+              Place from_place, CUstream handle, Returns returns) {
+  if (returns == Returns::WhenDone) refuse_while_capturing();
+  if (!bytes) return CUDA_SUCCESS;
+  const Side to = side_of(to_address, bytes, to_place), from = side_of(from_address, bytes, from_place);
+  const auto stream = stream_of(handle);
+  const bool unpinned = (!to.device && !to.pinned) || (!from.device && !from.pinned);
+  std::shared_ptr<std::vector<std::byte>> kept;
+  if (returns == Returns::Early && unpinned) {
+    refuse_captured(*stream);
+    if (!from.device && !from.pinned) {
+      const auto* begin = static_cast<const std::byte*>(from.host());
+      kept = std::make_shared<std::vector<std::byte>>(begin, begin + bytes);
+    }
+  }
+  Work work{NodeKind::Copy, function, {}, {}};
+  if (to.pinned) work.host.push_back(to.pinned);
+  if (from.pinned) work.host.push_back(from.pinned);
+  work.run = [what = work.what, to, from, kept, bytes] {
+    return copy_now(what, to, from, kept ? kept->data() : nullptr, bytes);
+  };
+  const bool between_devices = to.device && from.device;
+  const bool waits = (returns == Returns::WhenDone && !between_devices) || (!to.device && !to.pinned);
+  if (waits) return enqueue_and_wait(*stream, std::move(work));
+  enqueue(*stream, std::move(work));
+  return CUDA_SUCCESS;
+}
+
+CUdeviceptr address_of(const void* host) { return reinterpret_cast<CUdeviceptr>(host); }
+
+CUresult fill(const char* function, CUdeviceptr address, std::uint32_t pattern, std::size_t width, std::size_t count,
+              CUstream handle) {
+  check(address % width == 0);
+  if (!count) return CUDA_SUCCESS;
+  check(count <= (std::size_t{1} << 48));
+  const Side side = side_of(address, width * count, Place::Device);
+  Work work{NodeKind::Fill, function, {}, {}};
+  work.run = [what = work.what, side, pattern, width, count] {
+    return side.device->memory->fill(side.address, pattern, width, count) ? CUDA_SUCCESS
+                                                                          : lost(what, side, width * count);
+  };
+  enqueue(*stream_of(handle), std::move(work));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+}  // namespace emulated
+
+EMULATED_STREAM_API(cuMemcpy, _ptds, Context, CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  return copy("cuMemcpy", to, from, bytes, Place::Any, Place::Any, nullptr, Returns::WhenDone);
+}
+
+EMULATED_STREAM_API(cuMemcpyAsync, _ptsz, Context, CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+                    CUstream stream) {
+  return copy("cuMemcpyAsync", to, from, bytes, Place::Any, Place::Any, stream, Returns::Early);
+}
+
+EMULATED_STREAM_API(cuMemcpyHtoD_v2, _ptds, Context, CUdeviceptr to, const void* from, std::size_t bytes) {
+  return copy("cuMemcpyHtoD", to, address_of(from), bytes, Place::Device, Place::Host, nullptr, Returns::WhenDone);
+}
+
+EMULATED_STREAM_API(cuMemcpyHtoDAsync_v2, _ptsz, Context, CUdeviceptr to, const void* from, std::size_t bytes,
+                    CUstream stream) {
+  return copy("cuMemcpyHtoDAsync", to, address_of(from), bytes, Place::Device, Place::Host, stream, Returns::Early);
+}
+
+EMULATED_STREAM_API(cuMemcpyDtoH_v2, _ptds, Context, void* to, CUdeviceptr from, std::size_t bytes) {
+  return copy("cuMemcpyDtoH", address_of(to), from, bytes, Place::Host, Place::Device, nullptr, Returns::WhenDone);
+}
+
+EMULATED_STREAM_API(cuMemcpyDtoHAsync_v2, _ptsz, Context, void* to, CUdeviceptr from, std::size_t bytes,
+                    CUstream stream) {
+  return copy("cuMemcpyDtoHAsync", address_of(to), from, bytes, Place::Host, Place::Device, stream, Returns::Early);
+}
+
+EMULATED_STREAM_API(cuMemcpyDtoD_v2, _ptds, Context, CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  return copy("cuMemcpyDtoD", to, from, bytes, Place::Device, Place::Device, nullptr, Returns::WhenDone);
+}
+
+EMULATED_STREAM_API(cuMemcpyDtoDAsync_v2, _ptsz, Context, CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+                    CUstream stream) {
+  return copy("cuMemcpyDtoDAsync", to, from, bytes, Place::Device, Place::Device, stream, Returns::Early);
+}
+
+EMULATED_STREAM_API(cuMemcpyPeer, _ptds, Context, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                    CUcontext from_context, std::size_t bytes) {
+  handles<Context>().get(to_context, CUDA_ERROR_INVALID_CONTEXT);
+  handles<Context>().get(from_context, CUDA_ERROR_INVALID_CONTEXT);
+  return copy("cuMemcpyPeer", to, from, bytes, Place::Device, Place::Device, nullptr, Returns::WhenDone);
+}
+
+EMULATED_STREAM_API(cuMemcpyPeerAsync, _ptsz, Context, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                    CUcontext from_context, std::size_t bytes, CUstream stream) {
+  handles<Context>().get(to_context, CUDA_ERROR_INVALID_CONTEXT);
+  handles<Context>().get(from_context, CUDA_ERROR_INVALID_CONTEXT);
+  return copy("cuMemcpyPeerAsync", to, from, bytes, Place::Device, Place::Device, stream, Returns::Early);
+}
+
+EMULATED_STREAM_API(cuMemsetD8_v2, _ptds, Context, CUdeviceptr to, unsigned char value, std::size_t count) {
+  return fill("cuMemsetD8", to, value, 1, count, nullptr);
+}
+
+EMULATED_STREAM_API(cuMemsetD16_v2, _ptds, Context, CUdeviceptr to, unsigned short value, std::size_t count) {
+  return fill("cuMemsetD16", to, value, 2, count, nullptr);
+}
+
+EMULATED_STREAM_API(cuMemsetD32_v2, _ptds, Context, CUdeviceptr to, unsigned value, std::size_t count) {
+  return fill("cuMemsetD32", to, value, 4, count, nullptr);
+}
+
+EMULATED_STREAM_API(cuMemsetD8Async, _ptsz, Context, CUdeviceptr to, unsigned char value, std::size_t count,
+                    CUstream stream) {
+  return fill("cuMemsetD8Async", to, value, 1, count, stream);
+}
+
+EMULATED_STREAM_API(cuMemsetD16Async, _ptsz, Context, CUdeviceptr to, unsigned short value, std::size_t count,
+                    CUstream stream) {
+  return fill("cuMemsetD16Async", to, value, 2, count, stream);
+}
+
+EMULATED_STREAM_API(cuMemsetD32Async, _ptsz, Context, CUdeviceptr to, unsigned value, std::size_t count,
+                    CUstream stream) {
+  return fill("cuMemsetD32Async", to, value, 4, count, stream);
+}

@@ -1,0 +1,17 @@
+// What tests ask of the emulated driver afterwards: findings of its checks, and counts of launches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "../executor.h"
+
+namespace emulated {
+
+// The kind in the words of the checks ("use after free"), and all that is known in the text.
+void add_finding(std::string_view kind, std::string text, int code);
+void add_launch(const std::string& kernel, Extent grid, Extent block, std::size_t shared_bytes,
+                const LaunchResult& result);
+
+}  // namespace emulated
