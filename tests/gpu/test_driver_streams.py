@@ -1,12 +1,15 @@
-"""The emulated driver: streams run beside the host, and nothing orders them but events and the default stream's rules."""
+"""The emulated driver: streams run beside the host; only events and the default stream's rules order them."""
 
 import ctypes
+import pathlib
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
-from gpu.emulated_driver import CudaError, emulated
+from gpu.emulated_driver import LIBRARY, CudaError, copy_of_library, emulated
 
 pytestmark = pytest.mark.version_free
 
@@ -347,3 +350,28 @@ def test_many_threads(driver):
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+ENDING = """
+import ctypes, os, sys
+sys.path[:0] = {paths!r}
+from gpu.emulated_driver import Driver
+driver, libc = Driver({library!r}), ctypes.CDLL(None)
+@ctypes.CFUNCTYPE(None)
+def after():
+    os.write(1, b"%d" % driver.code("cuCtxSynchronize"))
+libc.on_exit(after, None)  # handlers run last registered first: this one after the driver's own
+driver.start()
+stream, address = driver.stream(), driver.allocate(1 << 20)
+for _ in range(300):
+    driver("cuMemsetD8Async", address, 1, 1 << 20, stream)
+libc.exit(0)
+"""
+
+
+def test_a_process_ends_while_its_streams_work():
+    """What ends after the driver may still ask it, and is told that it has ended."""
+    paths = [str(LIBRARY.parents[1]), str(pathlib.Path(__file__).resolve().parents[1])]
+    text = ENDING.format(paths=paths, library=str(copy_of_library()))
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4", "")
