@@ -11,6 +11,15 @@ import traceback
 
 import minidynamo
 
+# What the library reads of the environment, by the names that tests here give to in_child and emulated.
+VARIABLES = {
+    "devices": "MINIDYNAMO_EMULATOR_DEVICES",
+    "version": "MINIDYNAMO_EMULATOR_VERSION",
+    "without": "MINIDYNAMO_EMULATOR_WITHOUT",
+    "fault": "MINIDYNAMO_EMULATOR_FAULT",
+    "delay": "MINIDYNAMO_EMULATOR_DELAY",
+    "checks": "MINIDYNAMO_EMULATOR_CHECKS",
+}
 LIBRARY = pathlib.Path(minidynamo.__file__).with_name("libminidynamo_cuda_emulated.so")
 
 
@@ -119,7 +128,7 @@ def in_child(environment, function, *arguments):
         os.close(read)
         text = "the child ended"
         try:
-            os.environ.update({f"MINIDYNAMO_EMULATOR_{key.upper()}": value for key, value in environment.items()})
+            os.environ.update({VARIABLES[name]: value for name, value in environment.items()})
             function(*arguments)
             text = ""
         except BaseException:
