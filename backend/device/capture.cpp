@@ -47,8 +47,6 @@ class CapturedGraph final : public DeviceGraph {
   const char* const last_;  // kernel
 };
 
-thread_local MemoryPool* pool_of_capture = nullptr;
-
 }  // namespace
 
 void begin_capture(int device, StreamNumber number, const DeviceGraph* shares) {
@@ -71,20 +69,18 @@ void begin_capture(int device, StreamNumber number, const DeviceGraph* shares) {
     check(code, "cuStreamBeginCapture", device, number);
   }
   state.streams->statuses().begin_capture(number);
-  pool_of_capture = pool;
 }
 
 std::shared_ptr<DeviceGraph> end_capture(int device, StreamNumber number) {
   DeviceState& state = use_device(device);
   Stream& stream = state.streams->at(number);
-  MemoryPool* const pool = std::exchange(pool_of_capture, nullptr);
-  if (!pool) throw OpError(ErrorKind::Runtime, "no CUDA graph is being captured by this thread");
   const Driver& d = driver();
   Handle graph = nullptr, runnable = nullptr;
   const char* function = "cuStreamEndCapture";
   Code code = d.capture_end(stream.handle, &graph);
   std::vector<AwaitedStatus> words = state.streams->statuses().end_capture();
-  state.memory->end_capture();
+  MemoryPool* const pool = state.memory->end_capture();
+  if (!pool) check(code ? code : kInvalidValue, function, device, number);
   if (!code && graph) {
     function = "cuGraphInstantiate";
     code = d.graph_instantiate(&runnable, graph, 0);

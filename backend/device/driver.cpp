@@ -95,27 +95,22 @@ std::string own_folder() {
 }
 
 void* open_library(std::string& reason) {
-  const char* const set = std::getenv(kVariable);
+  const char* const set = std::getenv("MINIDYNAMO_CUDA_DRIVER");
   const std::string asked = set ? set : "";
   if (asked == "none") return reason = std::string(kVariable) + " is 'none'", nullptr;
-  std::vector<std::string> paths{asked};
-  if (asked.empty()) paths = {kSystemLibrary};
-  if (asked == "emulated") {
-    const std::string folder = own_folder();
-    paths = {folder + kEmulatedLibrary, folder + "../../build/" + kEmulatedLibrary, folder + "../" + kEmulatedLibrary,
-             folder + "../../" + kEmulatedLibrary};
-  } else if (!asked.empty() && asked.find('/') == std::string::npos) {
+  if (!asked.empty() && asked != "emulated" && asked.find('/') == std::string::npos) {
     reason =
         std::string(kVariable) + " is '" + asked + "': it may be 'emulated', 'none', the path of a library, or not set";
     return nullptr;
   }
-  std::string first;
-  for (const std::string& path : paths) {
-    if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-    if (const char* said = dlerror(); said && first.empty()) first = said;
-  }
-  reason = asked.empty() ? "no NVIDIA driver was found on this machine (" + first + ")"
-                         : "the driver that " + std::string(kVariable) + " names cannot be loaded: " + first;
+  const std::string path = asked.empty()         ? kSystemLibrary
+                           : asked == "emulated" ? own_folder() + kEmulatedLibrary
+                                                 : asked;
+  if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  const char* const words = dlerror();
+  const std::string said = words ? words : path;
+  reason = asked.empty() ? "no NVIDIA driver was found on this machine (" + said + ")"
+                         : "the driver that " + std::string(kVariable) + " names cannot be loaded: " + said;
   return nullptr;
 }
 

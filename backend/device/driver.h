@@ -13,8 +13,8 @@ using Address = std::uint64_t;  // in the memory of a device: not to be followed
 using Handle = void*;           // contexts, streams, events, modules, functions, graphs
 
 // The codes that are told apart.
-inline constexpr Code kOutOfMemory = 2, kNotInitialized = 3, kDeinitialized = 4, kInvalidPtx = 218, kNoBinary = 209,
-                      kUnsupportedPtx = 222, kNotReady = 600;
+inline constexpr Code kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kDeinitialized = 4, kInvalidPtx = 218,
+                      kNoBinary = 209, kUnsupportedPtx = 222, kNotReady = 600;
 
 struct Driver {
   Code (*init)(unsigned flags);

@@ -19,7 +19,7 @@ void allow_shared(DeviceFunction& function, std::size_t bytes) {
 
 }  // namespace
 
-void launch(DeviceFunction& function, const DeviceLaunch& shape, std::span<const std::uint64_t> words,
+void launch(DeviceFunction& function, const LaunchShape& shape, std::span<const std::uint64_t> words,
             StreamNumber number, const char* line) {
   const auto& [grid, block, shared_bytes] = shape;
   if (!grid[0] || !grid[1] || !grid[2]) return;

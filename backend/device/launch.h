@@ -8,18 +8,14 @@
 
 #include "backend/device/modules.h"
 #include "backend/device/statuses.h"
+#include "backend/nest/launch_shape.h"
 #include "ir/tensor/device_runtime.h"
 
 namespace md::device {
 
-struct DeviceLaunch {
-  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
-  std::size_t shared_bytes = 0;  // asked for at the launch
-};
-
 // `words`: the parameters, 64 bits each. A grid without blocks is nothing to do. `line`: where in the program, if that
 // is known; it lives for ever (kept_name). Throws OpError(Device).
-void launch(DeviceFunction& function, const DeviceLaunch& shape, std::span<const std::uint64_t> words,
+void launch(DeviceFunction& function, const LaunchShape& shape, std::span<const std::uint64_t> words,
             StreamNumber stream, const char* line = nullptr);
 
 // The address of a status word for the next launch of the function, which raises by `raise` what the kernel finds.

@@ -261,10 +261,12 @@ MemoryPool* MemoryCache::begin_capture(StreamNumber stream, MemoryPool* shared) 
   return captured_;
 }
 
-void MemoryCache::end_capture() {
+MemoryPool* MemoryCache::end_capture() {
   const std::lock_guard guard(lock_);
-  captured_ = nullptr, captured_stream_ = -1;
+  MemoryPool* const pool = std::exchange(captured_, nullptr);
+  captured_stream_ = -1;
   for (MemoryBlock* const b : std::exchange(freed_in_capture_, {})) wait_for_users(b);
+  return pool;
 }
 
 void MemoryCache::release_pool(MemoryPool* pool) noexcept {

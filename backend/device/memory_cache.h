@@ -65,7 +65,7 @@ class MemoryCache {
   // Until the end, what is allocated on the stream comes from a pool of its own, whose memory nobody else gets while
   // it is held. A pool made before may be given.
   MemoryPool* begin_capture(StreamNumber stream, MemoryPool* shared);
-  void end_capture();
+  MemoryPool* end_capture();                     // null: there was none
   void release_pool(MemoryPool* pool) noexcept;  // the graph does not run any more
 
   // For tests: throws InternalError if blocks overlap, or numbers do not add up.
