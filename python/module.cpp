@@ -9,6 +9,7 @@
 #include "frontend/driver/init.h"
 #include "frontend/guards/init.h"
 #include "frontend/report/graph_break_init.h"
+#include "frontend/tensors/device_functions.h"
 #include "frontend/tensors/op_table_init.h"
 #include "frontend/tensors/tensor_object.h"
 #include "python/extension_api.h"
@@ -33,4 +34,5 @@ PYBIND11_MODULE(_C, module) {
   md::bind_op_table(module);
   md::bind_registry(module);
   md::bind_graph(module);
+  md::bind_devices(module);
 }

@@ -9,7 +9,7 @@
 #include "frontend/guards/guard.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/run/read_set.h"
-#include "ir/tensor/generator.h"
+#include "ir/tensor/device_generators.h"
 
 namespace md {
 
@@ -123,18 +123,19 @@ class Seeded {
  public:
   Seeded(const EntryPlan& plan, const PlanRun& run) : run_(run) {
     if (!plan.seed) return;
-    before_ = state_of(default_generator());
+    before_.emplace();
     set_state(default_generator(), {*plan.seed, 0});
+    seed_devices(*plan.seed);
   }
   ~Seeded() {
-    if (before_ && !run_.committed) set_state(default_generator(), *before_);
+    if (before_ && !run_.committed) before_->put_back();
   }
   Seeded(const Seeded&) = delete;
   Seeded& operator=(const Seeded&) = delete;
 
  private:
   const PlanRun& run_;
-  std::optional<Generator> before_;
+  std::optional<DefaultStreams> before_;
 };
 
 // Python's generators that calls before the graph draw from are put back as well.

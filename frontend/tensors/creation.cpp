@@ -5,6 +5,7 @@
 #include <string>
 
 #include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/pinned_memory.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/warn_once.h"
@@ -239,7 +240,8 @@ PyRef tensor_function(const PassedArgs& call) {
                          "x.detach().clone().requires_grad_(True) where gradients are wanted.",
                          1));
   }
-  return finish(tensor_from_data(out[0], o.wanted()), o);
+  PyRef made = finish(tensor_from_data(out[0], o.wanted()), o);
+  return out[4] && asks_for_pinned("pin_memory", out[4]) ? made_pinned(made) : std::move(made);
 }
 
 PyRef as_tensor_function(const PassedArgs& call) {

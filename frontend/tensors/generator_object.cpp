@@ -5,7 +5,9 @@
 #include <random>
 
 #include "frontend/tensors/mirror_types.h"
-#include "ir/tensor/generator.h"
+#include "ir/infer/infer.h"
+#include "ir/tensor/device_generators.h"
+#include "ir/tensor/device_runtime.h"
 #include "ir/tensor/tensor.h"
 
 namespace md {
@@ -17,18 +19,25 @@ namespace {
 struct GeneratorObject {
   PyObject_HEAD
   Generator own;
-  Generator* state;  // `own`, or the process' default generator
+  Generator* state;  // `own`, or a default generator
+  Device device;
 };
 
 PyObject* default_object = nullptr;
 
 GeneratorObject& self_of(PyObject* o) { return *reinterpret_cast<GeneratorObject*>(o); }
 
-PyRef make_generator(Generator* state) {
+bool draws(Device d) {
+  DeviceRuntime* const devices = device_runtime(d.type);
+  return devices && devices->device_count() > 0;
+}
+
+PyRef make_generator(Generator* state, Device device = kCpu) {
   PyRef made = checked(generator_type->tp_alloc(generator_type, 0));
   GeneratorObject& g = self_of(made.get());
   g.own = kFirstState;
   g.state = state ? state : &g.own;
+  g.device = device;
   return made;
 }
 
@@ -40,9 +49,9 @@ PyObject* generator_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
       throw PythonError{};
     }
     const Device d = device == Py_None ? kCpu : named_device(device);
-    if (!d.is_cpu())
+    if (!d.is_cpu() && !draws(d))
       throw OpError(ErrorKind::Runtime, "Generator(): random numbers are drawn on the CPU, not on " + to_string(d));
-    return make_generator(nullptr).release();
+    return make_generator(nullptr, available(d)).release();
   });
 }
 
@@ -105,7 +114,7 @@ PyObject* generator_set_state(PyObject* o, PyObject* state) {
 
 PyObject* generator_clone_state(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
-    PyRef made = make_generator(nullptr);
+    PyRef made = make_generator(nullptr, self_of(o).device);
     set_state(*self_of(made.get()).state, state_of(*self_of(o).state));
     return made.release();
   });
@@ -120,8 +129,8 @@ PyObject* generator_take_state(PyObject* o, PyObject* other) {
   });
 }
 
-PyObject* generator_device(PyObject*, void*) {
-  return guarded([]() -> PyObject* { return device_object(kCpu).release(); });
+PyObject* generator_device(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* { return device_object(self_of(o).device).release(); });
 }
 
 PyMethodDef generator_methods[] = {
@@ -135,7 +144,8 @@ PyMethodDef generator_methods[] = {
     {"graphsafe_get_state", generator_clone_state, METH_NOARGS, "graphsafe_get_state(): as clone_state()."},
     {"graphsafe_set_state", generator_take_state, METH_O, "graphsafe_set_state(generator): its position."},
     {}};
-PyGetSetDef generator_getset[] = {{"device", generator_device, nullptr, "Where it draws: the CPU.", nullptr}, {}};
+PyGetSetDef generator_getset[] = {{"device", generator_device, nullptr, "Where what is drawn from it lives.", nullptr},
+                                  {}};
 PyType_Slot generator_slots[] = {
     {Py_tp_new, reinterpret_cast<void*>(generator_new)},
     {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
@@ -161,6 +171,18 @@ Generator* named_generator(PyObject* value, const char* function) {
   return &generator_of(value);
 }
 
+void expect_device(PyObject* generator, Device drawn_on) {
+  const Device own = self_of(generator).device;
+  if (own == drawn_on || !drawn_on.has_memory()) return;
+  if (own.type != drawn_on.type) {
+    throw OpError(ErrorKind::Runtime, "Expected a '" + std::string(drawn_on.info().name) +
+                                          "' device type for generator but found '" + std::string(own.info().name) +
+                                          "'");
+  }
+  throw OpError(ErrorKind::Runtime,
+                "Expected a generator of " + to_string(drawn_on) + " but found one of " + to_string(own));
+}
+
 std::uint64_t seed_argument(PyObject* seed, const char* function) {
   PyRef number = checked(PyNumber_Long(seed));
   int overflow = 0;
@@ -172,6 +194,10 @@ std::uint64_t seed_argument(PyObject* seed, const char* function) {
     throw OpError(ErrorKind::Value, std::string(function) + "() expects a 64-bit integer");
   }
   return bits;
+}
+
+PyRef default_generator_object(Device d) {
+  return d.is_cpu() ? default_generator_object() : make_generator(&default_generator(d), d);
 }
 
 PyRef default_generator_object() { return PyRef::borrow(default_object); }

@@ -10,7 +10,7 @@
 #include "ir/reference/uninitialised.h"
 #include "ir/run/eager.h"
 #include "ir/run/observed_parts.h"
-#include "ir/tensor/generator.h"
+#include "ir/tensor/device_generators.h"
 
 namespace md {
 
@@ -37,7 +37,9 @@ const TensorImpl& tensor_argument(const char* function, PyObject* o) {
 
 PyRef manual_seed(const PassedArgs& call) {
   const auto [seed] = arguments("manual_seed", {"seed"}, call);
-  set_state(default_generator(), {seed_argument(seed, "manual_seed"), 0});
+  const std::uint64_t number = seed_argument(seed, "manual_seed");
+  set_state(default_generator(), {number, 0});
+  seed_devices(number);
   return default_generator_object();
 }
 PyRef initial_seed(const PassedArgs& call) {

@@ -16,10 +16,12 @@
 #include "frontend/tensors/handlers.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/out_argument.h"
+#include "frontend/tensors/pinned_memory.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/written_tensors.h"
 #include "ir/batching/levels.h"
+#include "ir/infer/infer.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/batched.h"
 
@@ -65,10 +67,10 @@ PyObject* other_layout(const PassedArgs& call) {
   return nullptr;
 }
 
-// Arguments as ops take them; returns the generator the call names, or null.
-Generator* convert_call(const PassedArgs& call, std::span<const OpId> overloads, const char* function,
-                        std::vector<Arg>& args, KwArgs& kwargs) {
-  Generator* generator = nullptr;
+// Arguments as ops take them; returns the generator object the call names, or null.
+PyObject* convert_call(const PassedArgs& call, std::span<const OpId> overloads, const char* function,
+                       std::vector<Arg>& args, KwArgs& kwargs) {
+  PyObject* generator = nullptr;
   args.reserve(static_cast<std::size_t>(call.nargs));
   for (Py_ssize_t i = 0; i < call.nargs; ++i) {
     PyObject* o = call.args[i];
@@ -85,9 +87,11 @@ Generator* convert_call(const PassedArgs& call, std::span<const OpId> overloads,
     if (!name) throw PythonError{};
     PyObject* value = call.args[call.nargs + i];
     if (names_generator(overloads, name)) {
-      generator = named_generator(value, function);
+      generator = named_generator(value, function) ? value : nullptr;
     } else if (names_other_layout(name, value)) {
       kwargs.emplace_back(name, Arg());  // the result is brought into it
+    } else if (asks_for_pinned(name, value)) {
+      kwargs.emplace_back(name, Arg(false));  // likewise
     } else {
       kwargs.emplace_back(name, convert_argument(value, function, name));
     }
@@ -423,7 +427,8 @@ PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, c
   std::vector<Arg> args;
   KwArgs kwargs;
   std::optional<DrawFrom> source;
-  if (Generator* g = convert_call(call, overloads, public_name, args, kwargs)) source.emplace(*g);
+  PyObject* const generator = convert_call(call, overloads, public_name, args, kwargs);
+  if (generator) source.emplace(generator_of(generator));
   BoundArgs bound;
   const Op* chosen = nullptr;
   const auto choose = [&](auto&& fits) {
@@ -439,12 +444,15 @@ PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, c
     bound = std::move(b.args);
   }
   place_by_default(*chosen, bound);
+  if (generator) expect_device(generator, device_of_call(*chosen, bound));
   if (inplace) {
     write_inplace(*chosen, bound);
     return PyRef::borrow(call.args[0]);
   }
   PyRef made = wrap_result(*chosen, call_op(*chosen, bound), call);
-  PyObject* const layout = kwargs.empty() ? nullptr : other_layout(call);
+  if (kwargs.empty()) return made;
+  if (asks_for_pinned(call)) made = made_pinned(made);
+  PyObject* const layout = other_layout(call);
   if (!layout) return made;
   if (chosen->public_name.find("empty") != std::string::npos)
     checked(PyObject_CallMethod(made.get(), "zero_", nullptr));  // it has no entries

@@ -6,7 +6,7 @@
 
 #include "ir/reference/engine.h"
 #include "ir/run/evaluate_graph.h"
-#include "ir/tensor/generator.h"
+#include "ir/tensor/device_generators.h"
 
 namespace md {
 namespace {
@@ -15,11 +15,11 @@ class EvaluatorKernel final : public Kernel {
  public:
   explicit EvaluatorKernel(std::shared_ptr<const Graph> functional) : evaluator_(std::move(functional)) {}
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
-    const Generator before = state_of(default_generator());
+    const DefaultStreams before;
     try {
       evaluator_.run(engine(), inputs, outputs);
     } catch (...) {  // the frame runs again and must draw the same numbers
-      set_state(default_generator(), before);
+      before.put_back();
       throw;
     }
   }

@@ -6,6 +6,7 @@
 #include "ir/infer/expansion.h"
 #include "ir/infer/memory_formats.h"
 #include "ir/infer/unbacked.h"
+#include "ir/tensor/readable.h"
 #include "registry/ops/composites.h"
 #include "registry/ops/randomness.h"
 
@@ -80,9 +81,11 @@ Arg expand_rule(ops::ToDtype, const Expansion& e) {
   return to(e, e.arg(1).get<DType>(), device_of(e.arg(0)), e.flag(3), e.arg(4));
 }
 Arg expand_rule(ops::ToDevice, const Expansion& e) {
+  const EarlyReturn others_go_on(e.flag(3));
   return to(e, chosen_dtype(e, e.tensor(0).dtype), e.place, e.flag(4), e.arg(5));
 }
 Arg expand_rule(ops::ToOther, const Expansion& e) {
+  const EarlyReturn others_go_on(e.flag(2));
   return to(e, e.tensor(1).dtype, device_of(e.arg(1)), e.flag(3), e.arg(4));
 }
 Arg expand_rule(ops::TypeAs, const Expansion& e) { return moved(e, e.tensor(1).dtype, device_of(e.arg(1))); }

@@ -7,6 +7,7 @@
 #include "ir/infer/complex_calls.h"
 #include "ir/infer/expansion.h"
 #include "ir/infer/memory_formats.h"
+#include "ir/tensor/readable.h"
 #include "registry/ops/activations.h"
 #include "registry/ops/arrangement.h"
 #include "registry/ops/complex.h"
@@ -307,6 +308,7 @@ Arg expand_rule(ops::StdUnbiasedDim, const Expansion& e) {
 
 Arg expand_rule(ops::CopyFrom, const Expansion& e) {
   const Arg& x = e.arg(1);
+  const EarlyReturn others_go_on(e.flag(2));
   const DType t = x.is<double>() ? DType::Float64 : x.is<bool>() ? DType::Bool : DType::Int64;
   return e.call(id::Copy, {e.arg(0), x.is_number() ? e.call(id::Full, {ListArg{}, x, t}) : x});
 }

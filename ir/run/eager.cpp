@@ -104,7 +104,7 @@ Arg results_arg(std::span<const TensorRef> out) {
 }
 
 Arg run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
-  engine_of(op, args, *out[0]).run(op, args, out);
+  run_call(op, args, out);
   return results_arg(out);
 }
 
@@ -140,7 +140,7 @@ Arg apart_from(const TensorImpl& self, const Arg& a) {
 void run_into(const Op& op, const TensorRef& self, std::span<const Arg> bound) {
   std::vector<Arg> args{bound[0]};
   for (const Arg& a : bound.subspan(1)) args.push_back(apart_from(*self, a));
-  engine(self->device()).run(op, args, std::span<const TensorRef>(&self, 1));
+  run_call(op, args, std::span<const TensorRef>(&self, 1));
 }
 
 // In-place pointwise calls on a contiguous tensor and numbers or separate contiguous tensors of the same shape: nothing
@@ -159,7 +159,7 @@ bool plain_inplace(const Op& op, const TensorImpl& self, std::span<const Arg> ar
 
 void store(const TensorRef& self, Arg result) {
   const Arg args[] = {self, std::move(result)};
-  engine_of(op(id::Copy), args, *self).run(op(id::Copy), args, std::span<const TensorRef>(&self, 1));
+  run_call(op(id::Copy), args, std::span<const TensorRef>(&self, 1));
 }
 
 // Parts refuse operands that do not fit by themselves, so that their types are inferred once. `self` is contiguous: no
@@ -208,7 +208,7 @@ void write_result(const Op& op, std::span<const Arg> given) {
   if (!self->has_memory()) return;
   if (op.kind() == OpKind::Pointwise && result.dtype == self->dtype) {
     const std::vector<Arg> args = without_overlap(self, bound);
-    engine_of(op, args, *self).run(op, args, std::span<const TensorRef>(&self, 1));
+    run_call(op, args, std::span<const TensorRef>(&self, 1));
   } else if (op.decl->writes_self && result.dtype == self->dtype) {
     run_into(op, self, bound);
   } else {

@@ -67,7 +67,7 @@ class GraphEvaluator::Run {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const TensorRef to = target(evaluator_.commits_[i], *values[i]);
       const std::vector<Arg> args{to, values[i]};
-      engine_for(op(id::Copy), args, *to).run(op(id::Copy), args, std::span(&to, 1));
+      run_step(op(id::Copy), args, std::span(&to, 1));
       ++to->storage->version;
     }
   }
@@ -113,7 +113,7 @@ class GraphEvaluator::Run {
     } else {
       for (const TensorType& t : n.types) results.push_back(allocate(t));
       const Observed observed([&] { return op_slot(op); }, [&] { return name_of_op(op); });
-      engine_for(op, args, *results[0]).run(op, args, results);
+      run_step(op, args, results);
     }
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
   }
@@ -160,9 +160,11 @@ class GraphEvaluator::Run {
 
   std::int64_t concrete(Size s) const { return s.is_const() ? s.value() : s.expr()->env->evaluate(s, symbols_); }
 
-  Engine& engine_for(const Op& op, std::span<const Arg> args, const TensorImpl& result) {
-    if (result.device().is_cpu() && !crosses_devices(op, args, result)) return engine_;
-    return engine_of(op, args, result);
+  void run_step(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
+    if (out[0]->device().is_cpu() && !crosses_devices(op, args, *out[0]))
+      engine_.run(op, args, out);
+    else
+      run_call(op, args, out);
   }
 
   TensorRef allocate(const TensorType& t) const {

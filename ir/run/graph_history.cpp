@@ -7,7 +7,7 @@
 #include "ir/gradients/backward_recorder.h"
 #include "ir/graph/op_ids.h"
 #include "ir/run/eager.h"
-#include "ir/tensor/generator.h"
+#include "ir/tensor/device_generators.h"
 
 namespace md {
 
@@ -156,8 +156,7 @@ class GraphRunNode final : public GradNode {
 
   // With the random numbers of the first run.
   std::vector<TensorRef> rerun(std::span<const TensorRef> inputs) {
-    Generator again = drawn_from_;
-    const DrawFrom from(again);
+    const DrawAgain from(drawn_from_);
     return interpret(*graph_, inputs);
   }
 
@@ -165,7 +164,7 @@ class GraphRunNode final : public GradNode {
   std::shared_ptr<CompiledBackward> compiled_;
   std::vector<SavedTensor> inputs_, kept_;
   std::vector<bool> written_;
-  const Generator drawn_from_ = state_of(default_generator());
+  const DefaultStreams drawn_from_;
   bool spent_ = false;
 };
 

@@ -6,12 +6,11 @@
 
 #include "ir/core/error.h"
 #include "ir/run/read_set.h"
-#include "ir/tensor/generator.h"
 #include "ir/tensor/readable.h"
 
 namespace md {
 
-UndoLog::UndoLog() : generator_(state_of(default_generator())) {}
+UndoLog::UndoLog() = default;
 
 void UndoLog::before_write(const TensorRef& t) {
   if (own_.contains(t->storage.get())) return;
@@ -73,7 +72,7 @@ void UndoLog::take_back() noexcept {
     l.tensor->offset = l.offset;
     l.tensor->storage->version = l.version;
   }
-  set_state(default_generator(), generator_);
+  streams_.put_back();
 }
 
 }  // namespace md

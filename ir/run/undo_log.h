@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/run/eager.h"
-#include "ir/tensor/generator.h"
+#include "ir/tensor/device_generators.h"
 
 namespace md {
 
@@ -48,7 +48,7 @@ class UndoLog {
   std::map<char*, char*> kept_;  // address ranges of all devices, disjoint: from -> to
   std::vector<Bytes> bytes_;
   std::vector<Layout> layouts_;
-  Generator generator_;
+  DefaultStreams streams_;
 };
 
 }  // namespace md

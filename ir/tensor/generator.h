@@ -20,6 +20,9 @@ inline constexpr Generator kFirstState{67280421310721, 0};
 Generator state_of(const Generator& g);
 void set_state(Generator& g, Generator state);
 
+// The one that this thread's random ops draw from now; null: the default one.
+Generator*& generator_of_call();
+
 // While it lives, this thread's random ops draw from `g`.
 class DrawFrom {
  public:

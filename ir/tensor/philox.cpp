@@ -25,6 +25,8 @@ thread_local Generator* chosen = nullptr;
 
 }  // namespace
 
+Generator*& generator_of_call() { return chosen; }
+
 DrawFrom::DrawFrom(Generator& g) : before_(std::exchange(chosen, &g)) {}
 DrawFrom::~DrawFrom() { chosen = before_; }
 

@@ -1,13 +1,16 @@
 """What torch.cuda, xpu, mtia, mps and accelerator answer where there are no such devices: one table for all of them.
 
 A row: the modules it is for (c, x, m, p, a), how the function is called, what it answers. `KIND` is the name of the
-module. Each module gets functions of its own.
+module. Each module gets functions of its own. Where there are CUDA devices, those of torch.cuda and torch.accelerator
+call functions of the same names in `cuda/_core.py` and its neighbours instead.
 """
 
 import collections
 import warnings
+from importlib import import_module
 
-from ._no_device import DeviceOf, DeviceSwitch, StreamSwitch, device_index, no_such_object, refuse
+from . import _C
+from ._no_device import DeviceOf, DeviceSwitch, StreamSwitch, device_index, is_present, no_such_object, refuse
 
 _LETTERS = {"cuda": "c", "xpu": "x", "mtia": "m", "mps": "p", "accelerator": "a"}
 _TABLE = {
@@ -160,6 +163,21 @@ class _Answers:
             refuse(self.kind.upper())
 
 
+def present(section, name):
+    """The function that answers where there are."""
+    return getattr(import_module(f".cuda._{section}", __package__), name)
+
+
+_C._mark_callable(present, "constant")  # traces do not follow how it is found
+_WITH_DEVICES = ("cuda", "accelerator")
+
+
+def _passed_on(call):
+    """The arguments of a call as its parameters are named."""
+    names = (part.partition("=")[0].strip() for part in call.partition("(")[2].rstrip(")").split(","))
+    return ", ".join(name for name in names if name and name != "/")
+
+
 def _said(answer):
     """The docstring of a function by its answer."""
     if answer.startswith(("refused", "not_compiled", "no_graphs")):
@@ -175,13 +193,18 @@ def fill(namespace, kind, *sections):
     answers = _Answers(kind)
     known = {name: getattr(answers, name) for name in dir(answers) if not name.startswith("_")}
     known |= {"KIND": kind, "collections": collections, "__name__": namespace["__name__"]}
+    known |= {"is_present": is_present, "present": present}
     known["StreamContext"] = namespace.get("StreamContext")
     for section in sections:
         for row in _TABLE[section].strip().splitlines():
             letters, call, answer = (part.strip() for part in row.split(" | "))
             if _LETTERS[kind] in letters:
-                exec(f"def {call}:\n    {_said(answer)!r}\n    return {answer}\n", known)  # the table's own text
-                name = call.partition("(")[0]
+                name, about, asks = call.partition("(")[0], _said(answer), ""
+                if kind in _WITH_DEVICES:
+                    home = "accelerator" if kind == "accelerator" else section
+                    asks = f"    if is_present():\n        return present({home!r}, {name!r})({_passed_on(call)})\n"
+                    about = "As torch has it where there are CUDA devices. Where there are none: " + about
+                exec(f"def {call}:\n    {about!r}\n{asks}    return {answer}\n", known)  # the table's own text
                 namespace[name] = known[name]
 
 

@@ -1,6 +1,14 @@
-"""What functions of devices that do not exist here say: tensors live on the CPU."""
+"""What functions of devices say of which there are none here: tensors live on the CPU."""
 
 from . import _C
+
+
+def is_present():
+    """Whether there are CUDA devices: the first question looks for a driver."""
+    return _C._cuda.is_present()
+
+
+_C._mark_callable(is_present, "constant")  # it stays so while the process lives
 
 
 def refuse(name):
@@ -20,7 +28,7 @@ class no_such_object:
 
 
 class DeviceSwitch:
-    """`with` it another device would be the current one. None and negative indices change nothing."""
+    """`with` it another device is the current one. None and negative indices change nothing."""
 
     kind = ""
 
@@ -29,18 +37,24 @@ class DeviceSwitch:
         self.idx = device_index(device, self.kind)
 
     def __enter__(self):
-        if self.idx >= 0:
+        if self.idx < 0:
+            return
+        if self.kind != "cuda" or not is_present():
             raise RuntimeError(f"device {self.device!r}: minidynamo has no {self.kind.upper()} support")
+        self.prev_idx = _C._cuda.current_device()
+        _C._cuda.set_device(self.idx)
 
     def __exit__(self, *error):
+        if self.idx >= 0:
+            _C._cuda.set_device(self.prev_idx)
         return False
 
 
 class DeviceOf(DeviceSwitch):
-    """`with` it the device of a tensor would be the current one; nothing for tensors on the CPU."""
+    """`with` it the device of a tensor is the current one; nothing for tensors on the CPU."""
 
     def __init__(self, obj):
-        super().__init__(-1)
+        super().__init__(obj.get_device() if self.kind == "cuda" and getattr(obj, "is_cuda", False) else -1)
 
 
 class StreamSwitch:
@@ -57,7 +71,8 @@ class StreamSwitch:
 
 
 def device_index(device, kind):
-    """The index of an int, text or device of a `kind`; -1 for None, 0 without one. ValueError for another kind."""
+    """The index of an int, text or device of a `kind`; -1 for None, without one that of the current device, 0 where
+    there is none. ValueError for another kind."""
     if device is None:
         return -1
     if isinstance(device, int):
@@ -65,4 +80,6 @@ def device_index(device, kind):
     device = _C.device(device)
     if device.type != kind:
         raise ValueError(f"a {kind} device is needed, got {device}")
-    return 0 if device.index is None else device.index
+    if device.index is None:
+        return _C._cuda.current_device() if kind == "cuda" and is_present() else 0
+    return device.index

@@ -6,7 +6,7 @@ What takes more than a line stands in the modules they load, so that programs wi
 import builtins
 
 from . import _C, _layout_methods
-from ._no_device import refuse
+from ._no_device import is_present, refuse
 from ._on_demand import HOMES
 
 
@@ -20,12 +20,24 @@ def type(self, dtype=None, non_blocking=False, *, memory_format=None, **kwargs):
         raise TypeError(f"type() got an unexpected keyword argument {min(kwargs)!r}")
     if dtype is None:
         return _loaded("_tensor_types", "name_of")(self)
-    return self.to(_loaded("_tensor_types", "dtype_of")(dtype), memory_format=memory_format)
+    wanted = _loaded("_tensor_types", "dtype_of")(dtype)
+    if is_present() and not isinstance(dtype, _C.dtype) and (kind := _loaded("_tensor_types", "device_of")(dtype)):
+        place = self.device if self.device.type == kind else kind
+        return self.to(place, wanted, non_blocking=non_blocking, memory_format=memory_format)
+    return self.to(wanted, memory_format=memory_format)
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
-    """AssertionError: there are no CUDA devices. RuntimeError for a device of another kind, or an index."""
-    _needs(self, device, "cuda")
+    """The tensor on a CUDA device, the current one unless it is named by a device or index; itself if it is there.
+
+    AssertionError where there are none. RuntimeError for a device of another kind.
+    """
+    if not is_present():
+        _needs(self, device, "cuda")
+    place = _C.device("cuda", device) if isinstance(device, int) else _C.device("cuda" if device is None else device)
+    if place.type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
+    return self.to(place, non_blocking=non_blocking, memory_format=memory_format)
 
 
 def xpu(self, device=None, non_blocking=False, memory_format=None):
@@ -52,13 +64,39 @@ def _needs(tensor, device, kind):
 
 
 def pin_memory(self, device=None):
-    """RuntimeError: memory is pinned for the copies of an accelerator, and there is none."""
-    raise RuntimeError("pin_memory(): there is no accelerator to copy to; minidynamo holds tensors on the CPU")
+    """The tensor in memory that copies to a device need not wait for; itself if it is there.
+
+    RuntimeError where there is no accelerator, and for tensors that are on one.
+    """
+    if not is_present():
+        raise RuntimeError("pin_memory(): there is no accelerator to copy to; minidynamo holds tensors on the CPU")
+    if self.device.type != "cpu":
+        raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    return self if _C._cuda.is_pinned(self) else _C._cuda.pinned_copy(self)
 
 
 def is_pinned(self, device=None):
-    """False: there is no accelerator to pin memory for."""
-    return False
+    """Whether copies to a device need not wait for the memory. False where there is no accelerator."""
+    return is_present() and _C._cuda.is_pinned(self)
+
+
+def record_stream(self, stream):
+    """The memory is not used again before `stream`, a torch.cuda.Stream, has done what it was given up to now.
+
+    RuntimeError for tensors that are not on a CUDA device.
+    """
+    if not self.is_cuda:
+        raise RuntimeError(f"record_stream(): the tensor is on {self.device}, which has no streams")
+    _C._cuda.record_stream(self, stream.stream_id)
+
+
+def _cuda_array_interface(self):
+    if not self.is_cuda:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required use "
+            "tensor.cuda() to copy tensor to device memory."
+        )
+    return _loaded("cuda._array_interface", "of_tensor")(self)
 
 
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
@@ -297,7 +335,21 @@ def _repr_html_(self):
 
 def attach():
     """Makes all of them methods and properties of Tensor."""
-    methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared, is_set_to]
+    methods = [
+        type,
+        cuda,
+        xpu,
+        mtia,
+        ipu,
+        pin_memory,
+        is_pinned,
+        record_stream,
+        new_tensor,
+        new,
+        share_memory_,
+        is_shared,
+        is_set_to,
+    ]
     methods += [untyped_storage, storage, new_empty_strided]
     methods += _layout_methods.METHODS
     methods += [__reversed__, to_sparse, to_sparse_coo, to_dense, sparse_mask, sparse_dim, dense_dim]
@@ -309,5 +361,6 @@ def attach():
     _C.Tensor._make_subclass = staticmethod(_make_subclass)
     _C.Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
     _C.Tensor._repr_html_ = _repr_html_
+    _C.Tensor.__cuda_array_interface__ = property(_cuda_array_interface)
     for getter in (H, mH):
         setattr(_C.Tensor, getter.__name__, property(getter))

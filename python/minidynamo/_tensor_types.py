@@ -3,6 +3,7 @@
 import functools
 
 from . import _C
+from ._no_device import is_present
 
 _NAMES = {
     _C.float32: "Float",
@@ -56,6 +57,8 @@ class tensortype(type):
         return subclass is cls
 
     def __call__(cls, *args, **kwargs):
+        if cls._device == "cuda" and is_present():
+            return _made(cls.dtype, *args, **{"device": "cuda", **kwargs})
         if cls._device == "cuda":
             raise TypeError(f"type {cls.full_name} is not available: Torch not compiled with CUDA enabled")
         if cls._device == "sparse":
@@ -74,29 +77,29 @@ class tensortype(type):
 def _made(dtype, /, *args, device=None, **named):
     """What torch.FloatTensor(...) makes: of sizes, of data, or of a tensor of the dtype, sharing its memory."""
     kind = "cpu" if device is None else device.type if isinstance(device, _C.device) else _C.device(device).type
-    if kind != "cpu":
+    if kind != "cpu" and not (kind == "cuda" and is_present()):
         raise RuntimeError(f"these constructors make tensors on the CPU, not on {device}")
     if len(named) + bool(args) > 1 or named.keys() - {"data", "size"}:
         raise TypeError(f"new() takes sizes, or data, and a device; got {len(args)} and {', '.join(named) or 'none'}")
     if "size" in named:
-        return _C.empty(tuple(named["size"]), dtype=dtype)
+        return _C.empty(tuple(named["size"]), dtype=dtype, device=device)
     args = args or tuple(named.values())
     if not args:
-        return _C.empty(0, dtype=dtype)
+        return _C.empty(0, dtype=dtype, device=device)
     first = args[0]
     if len(args) == 1 and isinstance(first, _C.Size):
-        return _C.empty(first, dtype=dtype)
+        return _C.empty(first, dtype=dtype, device=device)
     if _is_int(first):
         for at, size in enumerate(args):
             if not _is_int(size):
                 raise TypeError(f"new(): size {at + 1} has to be an int, got {type(size).__name__}")
-        return _C.empty(args, dtype=dtype)
+        return _C.empty(args, dtype=dtype, device=device)
     if len(args) > 1:
         raise TypeError("new(): several arguments are sizes, which have to be ints")
-    return _of_data(dtype, first)
+    return _of_data(dtype, first, device)
 
 
-def _of_data(dtype, data):
+def _of_data(dtype, data, device):
     if isinstance(data, _C.Tensor):
         if data.dtype != dtype:
             raise TypeError(f"new(): a tensor of {dtype} is needed, got one of {data.dtype}; see Tensor.to()")
@@ -105,7 +108,7 @@ def _of_data(dtype, data):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if isinstance(data, (dict, set)) or not hasattr(data, "__len__"):
         raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
-    return _C.tensor(data, dtype=dtype)
+    return _C.tensor(data, dtype=dtype, device=device)
 
 
 def _is_int(value):
@@ -146,6 +149,12 @@ def name_of(tensor):
     return f"torch.{where}{_NAMES.get(tensor.dtype) or _UNTYPED_NAMES[tensor.dtype]}Tensor"
 
 
+def device_of(kind):
+    """The kind of device that a tensor type or its name is of; None for a dtype and for Tensor."""
+    found = _type_names().get(kind) if isinstance(kind, str) else kind
+    return found._device if isinstance(found, tensortype) and found._device != "sparse" else None
+
+
 def dtype_of(kind):
     """The dtype that a dtype, a tensor type or the name of one stands for.
 
@@ -166,7 +175,7 @@ def dtype_of(kind):
         return _C.get_default_dtype()
     if found is None:
         raise ValueError(f"invalid type: {name!r}; names are like 'torch.FloatTensor'")
-    if found._device != "cpu":
+    if found._device != "cpu" and not (found._device == "cuda" and is_present()):
         raise RuntimeError(f"type(): {name} is a type of another device; minidynamo holds tensors on the CPU")
     return found.dtype
 
@@ -174,16 +183,18 @@ def dtype_of(kind):
 def set_default_tensor_type(t, /):
     """The dtype of `t`, a tensor type of floating point or its name, becomes the default; see set_default_dtype.
 
-    TypeError for others, also those of CUDA devices.
+    TypeError for others, also those of CUDA devices where there are none; else that device is the default, too.
     """
     kind = _type_names().get(t) if isinstance(t, str) else t
     if isinstance(t, str) and kind is None:
         raise ValueError(f"set_default_tensor_type: there is no tensor type {t!r}; names are like 'torch.FloatTensor'")
     if not isinstance(kind, tensortype) or not kind.dtype.is_floating_point:
         raise TypeError(f"set_default_tensor_type: only tensor types of floating point can be the default, got {t!r}")
-    if kind._device != "cpu":
+    if kind._device != "cpu" and not (kind._device == "cuda" and is_present()):
         raise TypeError(f"type {kind.full_name} is not available: minidynamo holds tensors on the CPU")
     _C.set_default_dtype(kind.dtype)
+    if is_present():
+        _C.set_default_device(kind._device)
 
 
 def typename(obj, /):

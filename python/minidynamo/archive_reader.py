@@ -10,6 +10,7 @@ import zipfile
 from importlib import import_module
 
 from . import _C
+from ._no_device import is_present
 from .archive_writer import COMMENT, LENGTH_ENTRY, PACKAGE, STORAGES
 
 MARK = b"PK\x03\x04"
@@ -44,6 +45,17 @@ class _Memory:
         self.whole, self.dtype, self.on_meta = whole, dtype, on_meta
 
 
+def existing(device):
+    """The CUDA device of this name. NoSuchPlace if there are fewer."""
+    device, count = _C.device(device), _C._cuda.device_count()
+    if device.index is not None and device.index >= count:
+        raise NoSuchPlace(
+            f"Attempting to deserialize object on CUDA device {device.index} but torch.cuda.device_count() is {count}. "
+            "Please use torch.load with map_location to map your storages to an existing device."
+        )
+    return device
+
+
 def place(whole, saved_at, map_location):
     """(memory, whether it belongs on meta) for memory that was saved on the device `saved_at`."""
     wanted = map_location
@@ -55,10 +67,14 @@ def place(whole, saved_at, map_location):
         if not callable(wanted):
             raise TypeError(f"map_location is no device, dict or function but a {type(wanted).__name__}")
         placed = wanted(whole, saved_at)
+        if getattr(placed, "is_cuda", False) and placed.dtype == _C.uint8 and placed.shape == whole.shape:
+            return placed, False
         if placed is not None and placed is not whole:
             raise NotImplementedError("a function as map_location has to give back the memory it gets, or None")
         wanted = "cpu" if placed is whole else saved_at
     kind = _C.device(wanted).type
+    if kind == "cuda" and is_present():
+        return whole.to(existing(wanted)), False
     if kind not in ("cpu", "meta"):
         raise NoSuchPlace(
             f"load() cannot put tensors on {kind!r}: there is no such device; map_location='cpu' puts them into memory"

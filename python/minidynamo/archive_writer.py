@@ -54,7 +54,7 @@ class _Memory:
 
     def persistent_id(self):
         count = self.whole.numel() // self.dtype.itemsize
-        return "storage", _storage_types[self.dtype], self.key, "cpu", count
+        return "storage", _storage_types[self.dtype], self.key, str(self.whole.device), count
 
 
 # The pickler in Python: the one in C looks for each name where this program runs.
@@ -179,7 +179,7 @@ def archive(obj, name, protocol):
         _put(made, f"{name}/data.pkl", pickled.getbuffer())
         _put(made, f"{name}/byteorder", b"little")
         for memory in pickler.memories.values():
-            _put(made, f"{name}/data/{memory.key}", memoryview(memory.whole.numpy()))
+            _put(made, f"{name}/data/{memory.key}", memoryview(memory.whole.cpu().numpy()))
         _put(made, f"{name}/version", b"3\n")
         made.comment = COMMENT + b"0" * 64
         first, central = made.infolist()[0], made.start_dir

@@ -124,8 +124,9 @@ def _own_format(obj, pickle_protocol):
 
 
 def _location(map_location):
-    """What becomes of memory that was saved: None, "meta", or a function of it and of where it was, "cpu"."""
+    """What becomes of memory that was saved: None, a device, or a function of it and of where it was, "cpu"."""
     from . import _C
+    from ._no_device import is_present
 
     if isinstance(map_location, dict):
         map_location = map_location.get("cpu")
@@ -134,9 +135,11 @@ def _location(map_location):
             raise TypeError(f"map_location is no device, dict or function but a {type(map_location).__name__}")
         return map_location
     kind = _C.device(map_location).type
+    if kind == "cuda" and is_present():
+        return _C.device(map_location)
     if kind not in ("cpu", "meta"):
         raise RuntimeError(f"load() cannot put tensors on {kind!r}: there is no such device, pass map_location='cpu'")
-    return None if kind == "cpu" else "meta"
+    return _C.device(kind)
 
 
 def _rebuilder(location):
@@ -145,9 +148,14 @@ def _rebuilder(location):
 
     if location is None:
         return _C._rebuild_view
+    moved = {}  # what shares memory shares it there, too
 
     def rebuild(whole, *facts):
-        if location == "meta":
+        if isinstance(location, _C.device) and location.type != "meta":
+            key = _C._storage_bytes(whole)[1]
+            moved.setdefault(key, (whole.to(location), whole))
+            return _C._rebuild_view(moved[key][0], *facts)
+        if isinstance(location, _C.device):
             *_, requires_grad, kind = facts
             made = _C._rebuild_view(whole, *facts).detach().to("meta").as_subclass(kind)
             return made.requires_grad_(requires_grad)

@@ -49,7 +49,7 @@ class UntypedStorage:
 
     @property
     def is_cuda(self):
-        return False
+        return self._shown.is_cuda
 
     def data_ptr(self):
         """The address of the first byte; 0 without memory."""
@@ -72,7 +72,15 @@ class UntypedStorage:
         return self
 
     def is_pinned(self, device="cuda"):
-        return False
+        return self._shown.is_pinned()
+
+    def pin_memory(self, device="cuda"):
+        """The bytes in memory that copies to a device need not wait for; see Tensor.pin_memory()."""
+        return UntypedStorage._of(self._bytes().pin_memory())
+
+    def cuda(self, device=None, non_blocking=False):
+        """The bytes on a CUDA device; see Tensor.cuda()."""
+        return UntypedStorage._of(self._bytes().cuda(device, non_blocking))
 
     def tolist(self):
         return self._bytes().tolist()
@@ -117,7 +125,10 @@ class UntypedStorage:
         return UntypedStorage._of(self._bytes().clone())
 
     def cpu(self):
-        return self
+        return UntypedStorage._of(self._bytes().cpu()) if self.is_cuda else self
+
+    def get_device(self):
+        return self._shown.get_device()
 
     def resize_(self, size):
         """More bytes, for all tensors that share them. Memory that tensors show is never taken away: RuntimeError."""
@@ -139,6 +150,8 @@ class UntypedStorage:
         return memo.setdefault(id(self), self.clone())
 
     def __reduce__(self):
+        if self.is_cuda:
+            return _storage_of, (_Pickled(self._bytes()),)
         return _storage_of_bytes, (bytes(self._bytes().numpy()),)
 
     def __repr__(self):
@@ -171,7 +184,7 @@ class TypedStorage:
 
     @property
     def is_cuda(self):
-        return False
+        return self._untyped_storage.is_cuda
 
     def data_ptr(self):
         return self._untyped_storage.data_ptr()
@@ -261,15 +274,16 @@ class _Pickled:
         self._whole = whole
 
     def __reduce__(self):
-        return _Memory, (bytes(self._whole.numpy()),)
+        place = (str(self._whole.device),) if self._whole.is_cuda else ()
+        return _Memory, (bytes(self._whole.cpu().numpy()), *place)
 
 
 class _Memory:
-    """Memory as it was read."""
+    """Memory as it was read, on the device it was on. AssertionError where there is no such device."""
 
-    def __init__(self, content):
+    def __init__(self, content, device="cpu"):
         self.whole = _C.frombuffer(bytearray(content), dtype=_C.uint8) if content else _C.empty(0, dtype=_C.uint8)
-        self.whole = self.whole.clone()
+        self.whole = self.whole.clone() if device == "cpu" else self.whole.to(device)
 
 
 def _pickled_memory(tensor):
@@ -279,6 +293,10 @@ def _pickled_memory(tensor):
 def _rebuild_over(memory, sizes, strides, offset, dtype, requires_grad, kind):
     """What pickle calls to make a tensor again."""
     return _C._rebuild_view(memory.whole, sizes, strides, offset, dtype, requires_grad, kind)
+
+
+def _storage_of(memory):
+    return UntypedStorage._of(memory.whole)
 
 
 def _storage_of_bytes(content):

@@ -1,7 +1,7 @@
-"""torch.Stream and torch.Event: on the CPU a call has done its work when it returns."""
+"""torch.Stream and torch.Event: on the CPU a call has done its work when it returns. Of CUDA devices: torch.cuda's."""
 
 from . import _C
-from ._no_device import refuse
+from ._no_device import is_present, refuse
 
 
 def _cpu(device, what):
@@ -11,8 +11,19 @@ def _cpu(device, what):
     return made
 
 
+def _is_cuda(device):
+    return device is not None and _C.device(device).type == "cuda" and is_present()
+
+
 class Event:
     """A point in a stream, passed as soon as it is made."""
+
+    def __new__(cls, device=None, *, enable_timing=False, blocking=False, interprocess=False):
+        if not _is_cuda(device):
+            return object.__new__(cls)
+        from .cuda.streams import Event
+
+        return Event(enable_timing, blocking, interprocess)
 
     def __init__(self, device=None, *, enable_timing=False, blocking=False, interprocess=False):
         self.device, self.event_id = _cpu(device, "Event"), 0
@@ -48,6 +59,13 @@ class Event:
 
 class Stream:
     """Work in order. There is one order, that of the calls; as a context it changes nothing."""
+
+    def __new__(cls, device=None, *, priority=0):
+        if not _is_cuda(device):
+            return object.__new__(cls)
+        from .cuda.streams import Stream
+
+        return Stream(device, priority)
 
     def __init__(self, device=None, *, priority=0):
         self.device, self.stream_id, self.priority = _cpu(device, "Stream"), 0, priority

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .._no_device import is_present
 from . import _casts
 from ._casts import Region, _converted, state
 
@@ -104,8 +105,8 @@ _C._mark_callable(_warn, "constant")  # compiled code has warned when it was mad
 class autocast:
     """A region, or with @ a function, in which ops choose dtypes: products `dtype`, losses float32; not float64.
 
-    On the CPU `dtype` is bfloat16 or float16; others warn and disable it, as do regions for CUDA devices, of which
-    there are none. ValueError for a `device_type` that is no text, RuntimeError for one that is no kind of device.
+    On the CPU `dtype` is bfloat16 or float16; others warn and disable it, as do regions for CUDA devices where there
+    are none. ValueError for a `device_type` that is no text, RuntimeError for one that is no kind of device.
     """
 
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
@@ -117,7 +118,7 @@ class autocast:
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         self._enabled = enabled
         self._before = []
-        if enabled and device_type == "cuda":
+        if enabled and device_type == "cuda" and not is_present():
             _warn("autocast: there are no CUDA devices, so the region changes nothing")
             self._enabled = False
         elif enabled and device_type == "cpu" and self.fast_dtype not in _OF_CPU:

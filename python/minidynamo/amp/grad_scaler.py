@@ -7,6 +7,7 @@ from collections import abc, defaultdict
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .._no_device import is_present
 from ..autograd.grad_mode import no_grad
 
 __all__ = ["OptState", "GradScaler"]
@@ -28,7 +29,7 @@ class GradScaler:
     """Multiplies losses by a scale, divides gradients by it, leaves out steps whose gradients are not finite.
 
     After such a step update() multiplies the scale by `backoff_factor`, after `growth_interval` others in a row by
-    `growth_factor`. For 'cuda', the default device, it warns and does nothing: there is no such device. AssertionError
+    `growth_factor`. For 'cuda', the default, it warns and does nothing where there is no such device. AssertionError
     unless growth_factor > 1 > backoff_factor, and for calls out of order; RuntimeError for calls that come twice.
     """
 
@@ -42,7 +43,7 @@ class GradScaler:
         enabled=True,
     ):
         self._device, self._enabled = device, enabled
-        if enabled and device == "cuda":
+        if enabled and device == "cuda" and not is_present():
             warnings.warn(
                 "GradScaler: there are no CUDA devices, so it does nothing; for the CPU the device is 'cpu'",
                 stacklevel=2,

@@ -73,7 +73,7 @@ def tensor_over(memory, dtype, sizes, strides, offset):
 
 def holds(tensor):
     """Whether the elements of a tensor lie in shared memory."""
-    return of(tensor) is not None
+    return tensor.is_cuda or of(tensor) is not None
 
 
 def move(tensor):
@@ -81,6 +81,8 @@ def move(tensor):
 
     RuntimeError for tensors that are not on the CPU, OSError if there is no memory left.
     """
+    if tensor.is_cuda:
+        return tensor  # as torch has it: what goes to another process is pickled
     if tensor.device.type != "cpu":
         raise RuntimeError(f"share_memory_(): only tensors on the CPU can be shared, this one is on {tensor.device}")
     if tensor.numel() == 0 or holds(tensor):

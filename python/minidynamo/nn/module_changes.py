@@ -43,7 +43,7 @@ class ModuleChanges:
 
     def _apply(self, fn, recurse=True):
         """Replaces the content of parameters, and the buffers, by fn(tensor). Parameters stay the same objects unless
-        they move to another device."""
+        they gain or lose their elements (device "meta")."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -52,7 +52,7 @@ class ModuleChanges:
                 continue
             grad = parameter.grad
             changed = fn(parameter.data)
-            if changed.device == parameter.device:
+            if changed.is_meta == parameter.is_meta:
                 parameter.data = changed
             else:
                 parameter = self._parameters[name] = Parameter(changed, parameter.requires_grad)
@@ -72,7 +72,9 @@ class ModuleChanges:
                 dtype, device = given.dtype, given.device
             elif isinstance(given, _C.dtype):
                 dtype = given
-            elif not isinstance(given, bool):
+            elif isinstance(given, bool):
+                non_blocking = given
+            else:
                 device = given
         if dtype is not None and not dtype.is_floating_point and not dtype.is_complex:
             raise TypeError(
@@ -86,7 +88,8 @@ class ModuleChanges:
                     "module from meta to another device."
                 )
             laid_out = memory_format if t.dim() in (4, 5) else None
-            return t.to(device, dtype if t.is_floating_point() else None, memory_format=laid_out)
+            wanted = dtype if t.is_floating_point() else None
+            return t.to(device, wanted, non_blocking=non_blocking, memory_format=laid_out)
 
         return self if device is dtype is memory_format is None else self._apply(moved)
 

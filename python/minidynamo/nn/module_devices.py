@@ -12,7 +12,7 @@ class ModuleDevices:
         return self.to("cpu")
 
     def cuda(self, device=None):
-        """AssertionError for a module with parameters or buffers: there are no CUDA devices."""
+        """AssertionError for a module with parameters or buffers where there are no CUDA devices."""
         return self._apply(lambda t: t.cuda(device))
 
     def xpu(self, device=None):

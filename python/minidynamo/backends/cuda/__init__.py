@@ -1,15 +1,16 @@
-"""torch.backends.cuda: not built; its settings hold what they are set to."""
+"""torch.backends.cuda: settings hold what they are set to."""
 
 import contextlib
 
 from ..._absent import absent_names as _absent_names
+from ..._no_device import is_present as _is_present
 from .. import _matmul, _settings
 from .._settings import Setting as _Setting
 
 
 def is_built():
-    """False."""
-    return False
+    """Whether there are CUDA devices: what they need is in every build."""
+    return _is_present()
 
 
 def _reduction(value, name):

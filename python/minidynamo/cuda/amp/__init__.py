@@ -1,4 +1,4 @@
-"""torch.cuda.amp: the older names of torch.amp for CUDA devices, which there are none of."""
+"""torch.cuda.amp: the older names of torch.amp for CUDA devices."""
 
 from ..._absent import absent_names as _absent_names
 from .autocast_mode import autocast as autocast

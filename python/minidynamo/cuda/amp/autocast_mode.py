@@ -1,4 +1,4 @@
-"""torch.cuda.amp.autocast: the older name of torch.amp.autocast for CUDA devices, which there are none of."""
+"""torch.cuda.amp.autocast: the older name of torch.amp.autocast for CUDA devices."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""torch.cuda.amp.GradScaler: the older name of torch.amp.GradScaler for CUDA devices, which there are none of."""
+"""torch.cuda.amp.GradScaler: the older name of torch.amp.GradScaler for CUDA devices."""
 
 import warnings
 

@@ -8,8 +8,10 @@ import warnings
 from typing import Generic, TypeVar
 
 from ..._absent import absent_names as _absent_names
+from ..._no_device import is_present
 from ._utils.collate import default_collate as default_collate
 from ._utils.collate import default_convert as default_convert
+from ._utils.collate import pinned
 from ._utils.fetch import IterableFetcher, MapFetcher
 from ._utils.pool import WorkerPool
 from ._utils.worker import DATA, ENDED, FetcherMaker
@@ -38,7 +40,7 @@ class DataLoader(Generic[_Sample]):
     timeout: seconds to wait for a batch of a worker; 0 for ever.
     worker_init_fn: called in each worker with its number, after it was seeded with the epoch's number plus its own.
     generator: gives the orders and the workers' seeds, instead of the default stream.
-    pin_memory, pin_memory_device: accepted; there is no memory to pin.
+    pin_memory: batches are given in memory that copies to a device need not wait for. Without a device it warns.
 
     An exception in a worker is raised here with its type and traceback, RuntimeError for a worker that dies or takes
     longer than `timeout`. ValueError for arguments that exclude each other.
@@ -143,7 +145,7 @@ class DataLoader(Generic[_Sample]):
         return (_ParallelIterator if self.num_workers else _PlainIterator)(self)
 
     def __iter__(self):
-        if self.pin_memory:
+        if self.pin_memory and not is_present():
             warnings.warn("pin_memory has no effect: there is no accelerator", stacklevel=2)
         if not (self.persistent_workers and self.num_workers):
             return self._get_iterator()
@@ -208,6 +210,8 @@ class _Iterator:
 
     def __next__(self):
         batch = self._next()
+        if self._loader.pin_memory and is_present():
+            batch = pinned(batch)
         self._given += 1
         if self._expected is not None and self._given == self._expected + 1:
             warnings.warn(f"the dataset's length stands for {self._expected} batches, but it has more", stacklevel=2)

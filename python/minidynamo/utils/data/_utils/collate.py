@@ -62,6 +62,21 @@ def default_convert(data):
     return data
 
 
+def pinned(data):
+    """The tensors in it, inside containers too, in pinned memory; objects with a `pin_memory()` are asked."""
+    if isinstance(data, (str, bytes)):
+        return data
+    if isinstance(data, Mapping):
+        return _like_mapping(data, {key: pinned(value) for key, value in data.items()})
+    if _is_namedtuple(data):
+        return type(data)(*map(pinned, data))
+    if isinstance(data, tuple):
+        return [pinned(part) for part in data]
+    if isinstance(data, Sequence):
+        return _like_sequence(data, [pinned(part) for part in data])
+    return data.pin_memory() if hasattr(data, "pin_memory") else data
+
+
 def collate_tensor_fn(batch, *, collate_fn_map=None):
     """Stacks: tensors of shape S to one of shape (len(batch), *S)."""
     return _C.stack(batch, 0)
