@@ -53,6 +53,7 @@ demo: setup
 test: build setup-tests
 	@tools/stage "C++ tests" ctest --test-dir build --output-on-failure -j $$(nproc)
 	@tools/stage "Python tests" $(PY) -m pytest -n $(JOBS) $(TESTS)
+	@tools/stage "GPU tests" $(PY) -m pytest -n $(JOBS) tests/gpu
 
 conformance: build
 	@$(PY) tests/conformance/run.py $(MODULES)

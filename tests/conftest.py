@@ -27,6 +27,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Quick folders that touch every layer; single tests elsewhere carry the marker themselves.
 SMOKE = {"registry", "python", "examples", "pages", "bytecode"}
 VERSION_FREE = {"layout", "ulp", "benchmarks", "backend", "site", "docs"}  # docs: tracebacks as one Python marks them
+GPU = HERE / "gpu"
+
+
+def pytest_configure(config):
+    """Tests of GPUs find a driver, all others none: a process looks for one once. So each are a run of their own."""
+    paths = [pathlib.Path(str(arg).split("::")[0]).resolve() for arg in config.args]
+    config.only_gpu = bool(paths) and all(path.is_relative_to(GPU) for path in paths)
+    if not config.only_gpu:
+        os.environ["MINIDYNAMO_CUDA_DRIVER"] = "none"
+
+
+def pytest_ignore_collect(collection_path, config):
+    return True if collection_path.is_relative_to(GPU) and not config.only_gpu else None
 
 
 def pytest_collection_modifyitems(items):

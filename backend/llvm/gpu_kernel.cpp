@@ -85,8 +85,18 @@ GpuKernel plan_gpu_kernel(const LoweredGroup& lowered, const Target& target) {
   return kernel;
 }
 
-std::string gpu_kernel_code(const LoweredGroup& lowered, const GpuSchedule& schedule, const Target& target,
+// More than 4 KiB of parameters need a later version of the language, and a driver of 2023.
+static Target with_room_for_parameters(const LoweredGroup& lowered, const GpuSchedule& schedule, Target target) {
+  constexpr std::size_t kMostWords = 512, kCounts = 3;
+  const std::size_t words =
+      static_cast<std::size_t>(lowered.nest.buffers) + gpu_params(lowered.nest, schedule).size() + kCounts;
+  if (target.device == DeviceType::Cuda && words > kMostWords) target.features = "+ptx81";
+  return target;
+}
+
+std::string gpu_kernel_code(const LoweredGroup& lowered, const GpuSchedule& schedule, const Target& asked,
                             const std::string& entry) {
+  const Target target = with_room_for_parameters(lowered, schedule, asked);
   const ForkGate gate;
   llvm::LLVMContext context;
   llvm::Module module(entry, context);
