@@ -7,6 +7,8 @@
 #include <cstring>
 #include <new>
 
+#include "races.h"
+
 namespace emulated {
 namespace {
 
@@ -39,6 +41,7 @@ DeviceMemory::DeviceMemory(Address base, std::size_t capacity)
     : base_(base), capacity_(capacity), range_(rounded_up(2 * capacity + (std::size_t{1} << 30), kPage)) {
   data_ = static_cast<std::byte*>(reserve(range_));
   written_ = static_cast<std::uint8_t*>(reserve(range_));
+  cells_ = std::make_unique<CellPages>(range_);
 }
 
 DeviceMemory::~DeviceMemory() {

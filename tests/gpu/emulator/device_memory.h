@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -17,6 +18,8 @@ using Address = std::uint64_t;
 inline constexpr Address kDeviceBase = 0x7000'0000'0000;    // of device 0
 inline constexpr Address kDeviceStride = 0x0080'0000'0000;  // from one device's range to the next one's: 512 GiB
 inline constexpr std::size_t kAllocationAlignment = 512;
+
+class CellPages;
 
 struct Allocation {
   Address address = 0;
@@ -59,6 +62,10 @@ class DeviceMemory {
   bool fill(Address to, std::uint32_t pattern, std::size_t width, std::size_t count);  // width: 1, 2 or 4 bytes
   bool is_written(Address address, std::size_t bytes) const;
 
+  // Who accessed what, for the checks of races.
+  CellPages& cells() { return *cells_; }
+  std::size_t offset(Address address) const { return address - base_; }
+
   // Where the bytes lie in this process, and the byte for each that tells whether it was written (1) or not (0).
   std::byte* host(Address address) const { return data_ + (address - base_); }
   std::uint8_t* written(Address address) const { return written_ + (address - base_); }
@@ -75,6 +82,7 @@ class DeviceMemory {
   std::map<Address, Allocation> allocations_;  // live and freed
   std::vector<Address> freed_;                 // oldest first
   std::map<Address, std::size_t> gaps_;        // ranges that may be used again
+  std::unique_ptr<CellPages> cells_;
   mutable std::mutex mutex_;
   std::atomic<std::uint64_t> generation_{0};
 };

@@ -1,0 +1,153 @@
+// Finds accesses that nothing orders.
+#include "races.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#include "memory_access.h"
+
+namespace emulated {
+
+struct CellPages::Page {
+  static constexpr std::size_t kWords = (std::size_t{1} << kPageShift) / 4;
+  Cell words[kWords];
+  std::atomic<Cell*> bytes{nullptr};
+  ~Page() { delete[] bytes.load(); }
+};
+
+CellPages::CellPages(std::size_t bytes)
+    : count_((bytes >> kPageShift) + 1),
+      pages_(static_cast<std::atomic<Page*>*>(std::calloc(count_, sizeof(std::atomic<Page*>)))) {  // zeros, untouched
+  if (!pages_) throw std::bad_alloc();
+}
+
+CellPages::~CellPages() {
+  for (std::size_t i = 0; i < count_; ++i) delete pages_[i].load();
+  std::free(pages_);
+}
+
+// The pages stay: launches of other streams may be looking at them.
+void CellPages::forget() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    Page* page = pages_[i].load();
+    if (!page) continue;
+    std::fill(page->words, page->words + Page::kWords, Cell{});
+    if (Cell* cells = page->bytes.load()) std::fill(cells, cells + Page::kWords * 4, Cell{});
+  }
+}
+
+namespace {
+
+// One that several threads may ask for at once: whoever is first makes it.
+template <class T, class Make>
+T* made_once(std::atomic<T*>& kept, Make make, void (*drop)(T*)) {
+  T* found = kept.load(std::memory_order_acquire);
+  if (found) return found;
+  T* made = make();
+  if (kept.compare_exchange_strong(found, made, std::memory_order_acq_rel)) return made;
+  drop(made);
+  return found;
+}
+
+Tag block_of(Tag tag) { return tag >> kBlockShift & kBlockBits; }
+
+bool published(const Warp& warp, Tag earlier) {
+  const auto& released = warp.launch->released;
+  std::uint64_t block = block_of(earlier);
+  return warp.block->acquired && !(earlier & kManyBlocks) && block < released.size() && released[block].load();
+}
+
+// Whether an earlier access by `earlier` cannot be at the same time as one by `now`.
+bool ordered(const Warp& warp, Tag earlier, Tag now) {
+  Tag differs = earlier ^ now;
+  if (differs >> kLaunchShift || (earlier & now & kAtomicTag)) return true;
+  if (differs >> kBlockShift & kBlockBits || earlier & kManyBlocks) return published(warp, earlier);
+  if (differs >> kBarrierShift & kBarrierBits) return true;
+  if (earlier & kManyWarps) return false;
+  Tag threads = differs >> kThreadShift & kThreadBits;
+  if (!threads && !(earlier & kManyThreads)) return true;
+  return threads < kLanes && (differs >> kSyncShift & kSyncBits);
+}
+
+Tag with_reader(Tag old, Tag now) {
+  Tag differs = old ^ now;
+  if (differs >> kLaunchShift) return now;
+  Tag both = (now & ~kAtomicTag) | (old & now & kAtomicTag) | (old & (kManyBlocks | kManyWarps));
+  if (differs >> kBlockShift & kBlockBits) return both | kManyBlocks;
+  if (differs >> kBarrierShift & kBarrierBits) return now | (old & kManyBlocks);
+  Tag threads = differs >> kThreadShift & kThreadBits;
+  if (threads >= kLanes) return both | kManyWarps;
+  if (differs >> kSyncShift & kSyncBits) return now | (old & (kManyBlocks | kManyWarps));
+  return both | (threads || old & kManyThreads ? kManyThreads : 0);
+}
+
+[[noreturn]] void fail_race(Warp& warp, const RaceAccess& access, Tag earlier, bool earlier_writes) {
+  std::string_view what = access.writes ? "a write" : "a read";
+  std::string_view other = earlier_writes ? "written" : "read";
+  std::string who;
+  if (earlier & kManyBlocks || (earlier ^ warp.tag) >> kBlockShift & kBlockBits)
+    who = fmt::format("by another block (number {})", block_of(earlier));
+  else
+    who = fmt::format("by another thread of the block (number {})", earlier >> kThreadShift & kThreadBits);
+  warp.fail(kLaunchFailed, "race",
+            fmt::format("{} of bytes that were {} {} with nothing that orders the two, at {}", what, other, who,
+                        described(warp, access.space, access.address)),
+            access.lane);
+}
+
+void check_cell(Warp& warp, Cell& cell, Tag now, const RaceAccess& access, bool keeps) {
+  Tag writer = cell.writer, reader = cell.reader;
+  if (access.writes) {
+    if (!ordered(warp, writer, now) && !access.same_value) fail_race(warp, access, writer, true);
+    if (!ordered(warp, reader, now)) fail_race(warp, access, reader, false);
+    if (keeps) cell.writer = now;
+  } else {
+    if (!ordered(warp, writer, now)) fail_race(warp, access, writer, true);
+    if (keeps) cell.reader = with_reader(reader, now);
+  }
+}
+
+}  // namespace
+
+CellPages::Found CellPages::at(std::size_t offset, bool bytes) {
+  Page* page = made_once<Page>(pages_[offset >> kPageShift], [] { return new Page; }, [](Page* one) { delete one; });
+  std::size_t within = offset & ((std::size_t{1} << kPageShift) - 1);
+  Cell* cells = page->bytes.load(std::memory_order_acquire);
+  if (bytes && !cells)
+    cells = made_once<Cell>(page->bytes, [] { return new Cell[Page::kWords * 4]; }, [](Cell* all) { delete[] all; });
+  return {&page->words[within / 4], cells ? cells + within : nullptr};
+}
+
+void check_races(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, unsigned bytes,
+                 const RaceAccess& access) {
+  Tag own = warp.tag & ((Tag{1} << kLaunchShift) - 1);
+  Tag now = (own | launch) + (static_cast<Tag>(access.lane) << kThreadShift) + (access.atomic ? kAtomicTag : 0);
+  if (bytes < 4) {
+    CellPages::Found found = pages.at(offset, true);
+    check_cell(warp, *found.word, now, access, false);
+    for (unsigned byte = 0; byte < bytes; ++byte) check_cell(warp, found.bytes[byte], now, access, true);
+    return;
+  }
+  for (unsigned word = 0; word < bytes; word += 4) {
+    CellPages::Found found = pages.at(offset + word, false);
+    check_cell(warp, *found.word, now, access, true);
+    for (unsigned byte = 0; found.bytes && byte < 4; ++byte) check_cell(warp, found.bytes[byte], now, access, false);
+  }
+}
+
+Tag next_launch_tag(DeviceMemory& memory) { return memory.cells().next_launch(); }
+
+Tag CellPages::next_launch() {
+  std::lock_guard lock(mutex_);
+  if (++launch_ >> (64 - kLaunchShift)) {
+    forget();
+    launch_ = 1;
+  }
+  return launch_ << kLaunchShift;
+}
+
+}  // namespace emulated

@@ -1,0 +1,64 @@
+// Who touched which bytes last: finds two threads that do so without anything that orders them, one of them writing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "warp.h"
+
+namespace emulated {
+
+// A tag says who: launch, block, thread, and how many barriers of the block and of the warp came before. Of readers it
+// may stand for several lanes of a warp, several warps, several blocks.
+using Tag = std::uint64_t;
+inline constexpr Tag kAtomicTag = 1, kManyThreads = 2, kManyWarps = 4, kManyBlocks = 8;
+inline constexpr int kSyncShift = 4, kBarrierShift = 12, kThreadShift = 24, kBlockShift = 34, kLaunchShift = 54;
+inline constexpr Tag kSyncBits = 0xff, kBarrierBits = 0xfff, kThreadBits = 0x3ff, kBlockBits = 0xfffff;
+
+inline Tag with_bits(Tag tag, int shift, Tag bits, Tag value) {
+  return (tag & ~(bits << shift)) | ((value & bits) << shift);
+}
+inline Tag next_sync(Tag tag) { return with_bits(tag, kSyncShift, kSyncBits, (tag >> kSyncShift) + 1); }
+
+struct Cell {
+  Tag writer = 0, reader = 0;
+};
+
+// Cells for words of 4 bytes, and for bytes where smaller pieces are accessed; made as they are needed.
+class CellPages {
+ public:
+  static constexpr int kPageShift = 16;
+  explicit CellPages(std::size_t bytes);
+  ~CellPages();
+  struct Found {
+    Cell* word;
+    Cell* bytes;  // from the byte on; null where no small pieces near it were ever accessed
+  };
+  Found at(std::size_t offset, bool bytes);
+  Tag next_launch();  // the tag's bits of a new launch
+
+ private:
+  struct Page;
+  void forget();
+  std::size_t count_;
+  std::atomic<Page*>* pages_;
+  Tag launch_ = 0;
+  std::mutex mutex_;
+};
+
+struct RaceAccess {
+  Space space;
+  Address address;
+  int lane;
+  bool writes, atomic;
+  bool same_value;  // what is written is there already: that others write it as well does no harm
+};
+
+// Throws a Fault. `launch`: the tag's bits of the launch, or of the block for memory of its own.
+void check_races(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, unsigned bytes,
+                 const RaceAccess& access);
+Tag next_launch_tag(DeviceMemory& memory);
+
+}  // namespace emulated
