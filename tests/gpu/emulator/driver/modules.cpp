@@ -116,17 +116,18 @@ std::shared_ptr<LoadedModule> load_module(const void* image, const std::shared_p
   return made;
 }
 
-std::shared_ptr<Function> function_of(LoadedModule& module, const std::string& name) {
-  const std::lock_guard guard(module.lock);
-  auto& function = module.functions[name];
+std::shared_ptr<Function> function_of(const std::shared_ptr<LoadedModule>& module, const std::string& name) {
+  const std::lock_guard guard(module->lock);
+  auto& function = module->functions[name];
   if (!function) {
-    const KernelInfo* info = module.code->kernel(name);
+    const KernelInfo* info = module->code->kernel(name);
     if (!info) {
-      module.functions.erase(name);
+      module->functions.erase(name);
       throw Failure{CUDA_ERROR_NOT_FOUND};
     }
     function = std::make_shared<Function>();
     function->info = info;
+    function->module = module;
     handles<Function>().add<CUfunction>(function);
   }
   return function;
@@ -190,10 +191,7 @@ EMULATED_API(cuModuleGetLoadingMode, Driver, int* mode) {
 
 EMULATED_API(cuModuleGetFunction, Context, CUfunction* function, CUmodule handle, const char* name) {
   check(function && name);
-  const auto module = module_of(handle);
-  const auto found = function_of(*module, name);
-  found->module = module;
-  *function = reinterpret_cast<CUfunction>(found.get());
+  *function = reinterpret_cast<CUfunction>(function_of(module_of(handle), name).get());
   return CUDA_SUCCESS;
 }
 

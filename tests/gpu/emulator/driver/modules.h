@@ -37,7 +37,7 @@ struct LoadOptions {
 };
 
 std::shared_ptr<LoadedModule> load_module(const void* image, const std::shared_ptr<Context>& context, std::string& log);
-std::shared_ptr<Function> function_of(LoadedModule& module, const std::string& name);
+std::shared_ptr<Function> function_of(const std::shared_ptr<LoadedModule>& module, const std::string& name);
 void unload(const std::shared_ptr<LoadedModule>& module);
 
 // The function of a handle and its module, alive; throws otherwise.
