@@ -24,7 +24,7 @@ TEST(DeviceFaults, WhyThereIsNoDevice) {
       {{{"MINIDYNAMO_EMULATOR_VERSION", "11000"}}, "too old: it is for CUDA 11.0, and 12.0 or newer is needed"},
       {{{"MINIDYNAMO_EMULATOR_FAULT", "cuInit=100"}}, "cannot be initialized: "},
       {{{"MINIDYNAMO_EMULATOR_FAULT", "cuDeviceGetCount=999"}}, "does not tell its devices: "},
-      {{{"MINIDYNAMO_EMULATOR_DEVICES", ""}}, "no device"},
+      {{{"MINIDYNAMO_EMULATOR_DEVICES", "none"}}, "CUDA_ERROR_NO_DEVICE"},
   };
   for (const NoDriver& c : kCases) {
     in_own_process(c.environment, [&] {
