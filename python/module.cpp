@@ -1,7 +1,10 @@
 // minidynamo._C: the C++ side of the package.
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include "backend/device/cuda_device.h"
+#include "backend/device_blocks/engine.h"
+#include "backend/device_blocks/host_calls.h"
 #include "backend/executable/install.h"
 #include "frontend/bytecode/init.h"
 #include "frontend/cpython/cpython_init.h"
@@ -25,6 +28,7 @@ PYBIND11_MODULE(_C, module) {
   md::install_block_engine();
   md::install_llvm_backend();
   md::install_cuda();
+  md::device_blocks::install_device_engine();
   Py_AtExit(&md::shut_down_block_engine);
   for (const auto init : {md::init_tensors, md::init_guards, md::init_bytecode, md::init_cpython, md::init_frontend,
                           md::init_extension_api})
@@ -35,4 +39,5 @@ PYBIND11_MODULE(_C, module) {
   md::bind_registry(module);
   md::bind_graph(module);
   md::bind_devices(module);
+  module.def("_device_calls_on_host", &md::device_blocks::host_calls);
 }

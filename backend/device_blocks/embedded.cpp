@@ -1,0 +1,46 @@
+// Kernels looked up by entry and unpacked.
+#include "backend/device_blocks/embedded.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "ir/core/error.h"
+
+namespace md::device_blocks {
+namespace {
+
+// Unpacked once, when the first of its entries is asked for.
+const std::string& unpacked(std::size_t number) {
+  static std::mutex lock;
+  static auto& texts = *new std::vector<std::string>(embedded_texts().size());
+  const std::lock_guard hold(lock);
+  std::string& text = texts[number];
+  if (!text.empty()) return text;
+  const EmbeddedText& packed = embedded_texts()[number];
+  text.resize(packed.bytes);
+  auto bytes = static_cast<uLongf>(packed.bytes);
+  if (uncompress(reinterpret_cast<Bytef*>(text.data()), &bytes, packed.data, static_cast<uLong>(packed.packed)) != Z_OK)
+    throw InternalError("the kernels of the device engine cannot be unpacked");
+  return text;
+}
+
+}  // namespace
+
+const EmbeddedEntry* find_entry(std::string_view name) {
+  const auto entries = embedded_entries();
+  const auto at = std::ranges::lower_bound(entries, name, {}, &EmbeddedEntry::name);
+  return at != entries.end() && at->name == name ? &*at : nullptr;
+}
+
+std::string ptx_of(const EmbeddedEntry& entry) {
+  const std::string& text = unpacked(entry.text);
+  std::string code;
+  for (const EmbeddedPiece& p : embedded_pieces().subspan(entry.first_piece, entry.pieces))
+    code.append(text, p.at, p.bytes);
+  return code;
+}
+
+}  // namespace md::device_blocks

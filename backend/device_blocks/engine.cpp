@@ -1,0 +1,69 @@
+// Which function runs an op, by the kind of the op; what none does is done on the CPU.
+#include "backend/device_blocks/engine.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "backend/device_blocks/device_call.h"
+#include "backend/device_blocks/host_calls.h"
+#include "ir/reference/device_copies.h"
+
+namespace md::device_blocks {
+namespace {
+
+bool any_elsewhere(const Arg& a, Device here) {
+  if (const auto* t = a.get_if<TensorRef>()) return *t && !((*t)->device() == here);
+  const auto* l = a.get_if<ListArg>();
+  return l && std::ranges::any_of(l->items, [&](const Arg& x) { return any_elsewhere(x, here); });
+}
+// Operands that the rules let come from the CPU (positions, numbers in tensors) follow the result.
+Arg brought(const Arg& a, Device here) {
+  if (const auto* t = a.get_if<TensorRef>()) return *t ? Arg(on_device(*t, here)) : a;
+  const auto* list = a.get_if<ListArg>();
+  if (!list) return a;
+  ListArg items{{}, list->tuple};
+  for (const Arg& x : list->items) items.items.push_back(brought(x, here));
+  return items;
+}
+
+bool run_by_kernel(const DeviceCall& c) {
+  switch (c.op.kind()) {
+    case OpKind::Pointwise:
+      return run_pointwise(c);
+    case OpKind::Reduction:
+      return run_reduction(c);
+    case OpKind::Create:
+      return run_create(c);
+    case OpKind::Random:
+      return run_random(c);
+    case OpKind::Kernel:
+      return run_kernel(c);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void DeviceEngine::run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
+  const Device here = out[0]->device();
+  const bool empty = std::ranges::all_of(out, [](const TensorRef& t) { return t->numel() == 0; });
+  const bool elsewhere = std::ranges::any_of(args, [&](const Arg& a) { return any_elsewhere(a, here); });
+  if (!empty) {
+    if (!elsewhere) {
+      if (run_by_kernel({op, args, out})) return;
+    } else {
+      std::vector<Arg> here_args;
+      for (const Arg& a : args) here_args.push_back(brought(a, here));
+      if (run_by_kernel({op, here_args, out})) return;
+    }
+  }
+  run_on_host(op, args, out);
+}
+
+void install_device_engine() {
+  static DeviceEngine& e = *new DeviceEngine;
+  set_engine(DeviceType::Cuda, &e);
+}
+
+}  // namespace md::device_blocks

@@ -1,0 +1,169 @@
+// What the ahead-of-time kernels are given, as host and device see it: structs of 64-bit words. Sizes, strides and
+// offsets count elements; dimensions stand innermost first, those a call does not have are left out.
+#pragma once
+
+#include <cstdint>
+
+namespace md::device_blocks {
+
+using Word = std::int64_t;
+
+inline constexpr int kMostDims = 8;  // after neighbours that run on have been merged
+inline constexpr int kMostIndexes = 5;
+
+// Where in a tensor the points of a space lie.
+struct Strides {
+  Word of[kMostDims];
+};
+// Points numbered in row-major order.
+struct Space {
+  Word total, rank;
+  Word sizes[kMostDims];
+};
+struct Tensor {
+  std::uint64_t data;  // address of the first element
+  Strides strides;
+};
+// How a call words that a position is outside.
+enum class OutsideWords : Word { Bounds, Indexing, InSelf, OfCopy, Flat };
+// An integer tensor that names positions along one dimension of another.
+struct IndexTensor {
+  std::uint64_t data;
+  Word wide;  // int64, else int32
+  Strides strides;
+  Word dim, size, stride;  // of the dimension
+  Word words;              // OutsideWords
+};
+
+// What a kernel has found wrong (backend/device/statuses.h).
+enum class Failure : std::int32_t { None, Body, Position };
+
+inline constexpr int kMostOperands = 3;
+struct PointwiseParams {
+  Space space;
+  Tensor out, in[kMostOperands];
+  Word out_dtype, in_dtype[kMostOperands];  // of one working dtype; of an operand -1: a number
+  double real[kMostOperands];
+  Word whole[kMostOperands];
+  std::uint64_t status;
+};
+
+// Chunks of the folded elements of each result, in the defined order; a chunk's fold goes to (result, chunk) of `parts`
+// or, if there is one chunk, to its place.
+struct FoldParams {
+  Space kept, folded;
+  Tensor in, out;  // `in` along `kept`
+  Strides along;   // of `in` along `folded`
+  Word in_dtype, compute, out_dtype;
+  Word chunks;
+  std::uint64_t parts;
+};
+// Neighbouring parts joined: `count` of each result become half as many, or the result.
+struct FoldPartsParams {
+  Space kept;
+  Tensor out;
+  Word count, compute, out_dtype;
+  std::uint64_t parts, to_parts;
+};
+
+struct CopyParams {
+  Space space;
+  Tensor to, from;
+};
+
+// The same with a conversion from a dtype.
+struct ConvertParams {
+  Space space;
+  Tensor to, from;
+  Word from_dtype;
+};
+
+// to[...] = from[...], `from` moved along the dimensions that the indexes name.
+struct ReadAtParams {
+  Space space;
+  Tensor to, from;
+  IndexTensor index[kMostIndexes];
+  Word indexes;
+  Word from_end;  // negative positions count from the end
+  std::uint64_t status;
+};
+
+enum class Combine : Word { Keep, Add, Multiply, Larger, Smaller };
+// For each point of `columns` by itself: step after step, to[...] = combine(to[...], from[...]), `to` moved by the
+// indexes. Points of `columns` name different elements.
+struct WriteAtParams {
+  Space columns, steps;
+  Tensor to, from;  // strides along `columns`
+  Strides to_steps, from_steps;
+  Strides index_steps[kMostIndexes];
+  IndexTensor index[kMostIndexes];  // strides along `columns`
+  Word indexes, from_end;
+  Word combine;
+  Word numbered;  // instead of from[...]: this number
+  double real;
+  Word whole;
+  double scale;  // of Add; values are multiplied by it before
+  Word whole_scale, scaled;
+  std::uint64_t status;
+};
+
+// Lines of `size` elements that begin at the points of `lines`.
+struct LineParams {
+  Space lines;
+  Tensor from, to, positions;
+  Word size, from_step, to_step, positions_step;
+  Word flag;
+};
+
+// Passes of a merge sort of dense lines: runs of `width` sorted elements become runs of twice as many.
+struct MergeParams {
+  Word total, size, width, descending;
+  std::uint64_t values, positions, to_values, to_positions;
+};
+
+inline constexpr int kProductTile = 64, kProductThreads = 256;
+struct ProductParams {
+  Word batches, m, n, k;
+  Tensor a, b, c;  // strides of batch dimensions
+  Space batch;
+  Word a_row, a_column, b_row, b_column, c_row, c_column;
+};
+
+// What element i of a row-major space is made of.
+struct FillParams {
+  Space space;
+  Tensor to;
+  std::uint64_t bits;       // fill, and eye's diagonal
+  double start, step, end;  // in float64
+  Word whole, whole_step;   // in int64
+  Word columns;             // eye
+};
+
+struct DrawParams {
+  Space space;
+  Tensor to;
+  std::uint64_t seed, first;  // of the counters
+  double p;
+  std::uint64_t low, range;
+};
+
+inline constexpr int kWindowDims = 3;
+struct WindowAxis {
+  Word in, out, kernel, stride, padding, dilation, step, out_step;
+};
+struct WindowParams {
+  WindowAxis axes[kWindowDims];
+  Space planes;
+  Tensor from, to, positions;
+  Word positions_step[kWindowDims];
+  Word divisor, with_padding, adaptive;
+};
+struct ConvolutionParams {
+  WindowAxis axes[kWindowDims];
+  Word weight_step[kWindowDims];
+  Word batch, filters, per_group, channels;
+  std::uint64_t x, w, to;
+  Word x_batch, x_channel, w_filter, w_channel, to_batch, to_filter;
+};
+
+}  // namespace md::device_blocks

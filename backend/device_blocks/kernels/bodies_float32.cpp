@@ -1,0 +1,8 @@
+// Pointwise ops and reductions that compute in float32.
+#include "backend/device_blocks/kernels/bodies.h"
+
+namespace md::device_blocks {
+#define MD_OP(S) MD_BODY_KERNELS(S, f32, float)
+#include "registry/bodies.inc"
+#undef MD_OP
+}  // namespace md::device_blocks

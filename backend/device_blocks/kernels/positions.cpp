@@ -1,0 +1,145 @@
+// Copies between tensors in memory, and elements read and written by position.
+#include "backend/device_blocks/kernels/device.h"
+
+namespace md::device_blocks {
+namespace {
+
+template <class U>
+[[gnu::always_inline]] inline void copy_elements(const CopyParams& p) {
+  for_each_point(p.space.total, [&](Word i) {
+    Word to = 0, from = 0;
+    for_each_coordinate(p.space, i, [&](Word d, Word at) {
+      to += at * p.to.strides.of[d];
+      from += at * p.from.strides.of[d];
+    });
+    at_address<U>(p.to.data)[to] = at_address<const U>(p.from.data)[from];
+  });
+}
+
+// Noted by the first thread that finds one.
+inline void note_outside(std::uint64_t status, const IndexTensor& index, Word at) {
+  auto* s = at_address<NotedStatus>(status);
+  if (__atomic_exchange_n(&s->taken, 1, __ATOMIC_RELAXED)) return;
+  s->details[0] = at;
+  s->details[1] = index.dim;
+  s->details[2] = index.size;
+  s->details[3] = index.words;
+  show_to_host();
+  *static_cast<volatile std::int32_t*>(&s->code) = static_cast<std::int32_t>(Failure::Position);
+}
+
+// How far an index moves; negative where its position is outside.
+[[gnu::always_inline]] inline Word distance(const IndexTensor& index, Word offset, Word from_end,
+                                            std::uint64_t status) {
+  const Word given = index.wide ? at_address<const std::int64_t>(index.data)[offset]
+                                : static_cast<Word>(at_address<const std::int32_t>(index.data)[offset]);
+  const Word at = from_end && given < 0 ? given + index.size : given;
+  if (at < 0 || at >= index.size) {
+    note_outside(status, index, given);
+    return -1;
+  }
+  return at * index.stride;
+}
+
+template <class U>
+[[gnu::always_inline]] inline void read_elements(const ReadAtParams& p) {
+  for_each_point(p.space.total, [&](Word i) {
+    Word to = 0, from = 0;
+    for_each_coordinate(p.space, i, [&](Word d, Word at) {
+      to += at * p.to.strides.of[d];
+      from += at * p.from.strides.of[d];
+    });
+#pragma clang loop unroll(disable)
+    for (Word k = 0; k < p.indexes; ++k) {
+      Word offset = 0;
+      for_each_coordinate(p.space, i, [&](Word d, Word at) { offset += at * p.index[k].strides.of[d]; });
+      const Word moved = distance(p.index[k], offset, p.from_end, p.status);
+      if (moved < 0) return;
+      from += moved;
+    }
+    at_address<U>(p.to.data)[to] = at_address<const U>(p.from.data)[from];
+  });
+}
+
+template <class T>
+[[gnu::always_inline]] inline T combined(const WriteAtParams& p, T old, T given) {
+  using W = WorkingOf<T>;
+  const auto mode = static_cast<Combine>(p.combine);
+  W value = widen(given);
+  if (p.numbered) {
+    if constexpr (std::is_floating_point_v<W>) {
+      value = static_cast<W>(p.real);
+    } else {
+      value = static_cast<W>(p.whole);
+    }
+  }
+  if (mode == Combine::Keep) return narrow<T>(value);
+  const W before = widen(old);
+  if constexpr (std::is_same_v<T, bool>) {
+    if (mode == Combine::Add) return before || (value && p.whole_scale);
+    if (mode == Combine::Multiply) return before && value;
+    if (mode == Combine::Larger) return before > value ? before : value;
+    return before < value ? before : value;
+  } else {
+    ScalarBuilder<W> b;
+    if (mode == Combine::Add) {
+      if (p.scaled) {
+        if constexpr (std::is_floating_point_v<W>) {
+          value = b.mul(static_cast<W>(p.scale), value);
+        } else {
+          value = b.mul(static_cast<W>(p.whole_scale), value);
+        }
+      }
+      return narrow<T>(b.add(before, value));
+    }
+    if (mode == Combine::Multiply) return narrow<T>(b.mul(before, value));
+    if (mode == Combine::Larger) return narrow<T>(before != before || before > value ? before : value);
+    return narrow<T>(before != before || before < value ? before : value);
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void write_elements(const WriteAtParams& p) {
+  for_each_point(p.columns.total, [&](Word column) {
+    Word to = 0, from = 0;
+    for_each_coordinate(p.columns, column, [&](Word d, Word at) {
+      to += at * p.to.strides.of[d];
+      from += at * p.from.strides.of[d];
+    });
+    for (Word step = 0; step < p.steps.total; ++step) {
+      Word put = to, take = from;
+      for_each_coordinate(p.steps, step, [&](Word d, Word at) {
+        put += at * p.to_steps.of[d];
+        take += at * p.from_steps.of[d];
+      });
+      bool inside = true;
+#pragma clang loop unroll(disable)
+      for (Word k = 0; k < p.indexes; ++k) {
+        Word offset = 0;
+        for_each_coordinate(p.columns, column, [&](Word d, Word at) { offset += at * p.index[k].strides.of[d]; });
+        for_each_coordinate(p.steps, step, [&](Word d, Word at) { offset += at * p.index_steps[k].of[d]; });
+        const Word moved = distance(p.index[k], offset, p.from_end, p.status);
+        inside = inside && moved >= 0;
+        put += moved;
+      }
+      if (!inside) continue;
+      T& element = at_address<T>(p.to.data)[put];
+      const T given = p.numbered ? T{} : at_address<const T>(p.from.data)[take];
+      element = combined<T>(p, element, given);
+    }
+  });
+}
+
+}  // namespace
+
+#define MD_COPY(N, U) \
+  MD_KERNEL void copy_##N(CopyParams p) { copy_elements<U>(p); }
+MD_FOR_SIZES(MD_COPY)
+#define MD_READ(N, U) \
+  MD_KERNEL void read_at_##N(ReadAtParams p) { read_elements<U>(p); }
+MD_FOR_SIZES(MD_READ)
+#define MD_WRITE(N, T) \
+  MD_KERNEL void write_at_##N(WriteAtParams p) { write_elements<T>(p); }
+MD_FOR_DTYPES(MD_WRITE)
+
+}  // namespace md::device_blocks

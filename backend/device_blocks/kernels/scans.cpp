@@ -1,0 +1,114 @@
+// Running sums, products and extremes: each thread goes through a line in order, as the definition does.
+#include <limits>
+
+#include "backend/device_blocks/kernels/device.h"
+#include "registry/ops/math.h"
+
+namespace md::device_blocks {
+namespace {
+
+// f(offset of the line in `from`, in `to`, in `positions`)
+template <class F>
+[[gnu::always_inline]] inline void for_each_line(const LineParams& p, F&& f) {
+  for_each_point(p.lines.total, [&](Word i) {
+    Word from = 0, to = 0, positions = 0;
+    for_each_coordinate(p.lines, i, [&](Word d, Word at) {
+      from += at * p.from.strides.of[d];
+      to += at * p.to.strides.of[d];
+      positions += at * p.positions.strides.of[d];
+    });
+    f(from, to, positions);
+  });
+}
+
+// Floats accumulate in float64 and are rounded for every element; integers wrap.
+template <class T>
+using Sum = std::conditional_t<std::is_floating_point_v<WorkingOf<T>>, double, std::int64_t>;
+
+template <class T, class Step>
+[[gnu::always_inline]] inline void accumulate(const LineParams& p, Sum<T> start, Step&& step) {
+  for_each_line(p, [&](Word from, Word to, Word) {
+    const T* in = at_address<const T>(p.from.data) + from;
+    T* out = at_address<T>(p.to.data) + to;
+    Sum<T> sum = start;
+    for (Word i = 0; i < p.size; ++i) {
+      sum = step(sum, static_cast<Sum<T>>(widen(in[i * p.from_step])));
+      out[i * p.to_step] = narrow<T>(static_cast<WorkingOf<T>>(sum));
+    }
+  });
+}
+template <class T>
+[[gnu::always_inline]] inline void running_sum(const LineParams& p) {
+  accumulate<T>(p, 0, [](auto sum, auto x) { return ScalarBuilder<decltype(sum)>().add(sum, x); });
+}
+template <class T>
+[[gnu::always_inline]] inline void running_product(const LineParams& p) {
+  accumulate<T>(p, 1, [](auto sum, auto x) { return ScalarBuilder<decltype(sum)>().mul(sum, x); });
+}
+
+// log(exp(a) + exp(b))
+inline double log_of_sum(double a, double b) {
+  if (a != a || b != b) return a + b;
+  const double larger = a < b ? b : a, smaller = b < a ? b : a;
+  if (larger - larger != 0) return larger;  // infinite
+  DeviceBuilder<double> builder;
+  return larger + math::log1p(builder, math::exp(builder, smaller - larger));
+}
+template <class T>
+[[gnu::always_inline]] inline void running_log_of_sum(const LineParams& p) {
+  accumulate<T>(p, -std::numeric_limits<double>::infinity(), log_of_sum);
+}
+
+// `largest`, else the smallest value so far, and its last position.
+template <class T>
+[[gnu::always_inline]] inline void running_extreme(const LineParams& p) {
+  const bool largest = p.flag;
+  for_each_line(p, [&](Word from, Word to, Word place) {
+    const T* in = at_address<const T>(p.from.data) + from;
+    T* out = at_address<T>(p.to.data) + to;
+    auto* positions = at_address<std::int64_t>(p.positions.data) + place;
+    Word best = 0;
+    T element = in[0];
+    for (Word i = 0; i < p.size; ++i) {
+      const auto next = widen(in[i * p.from_step]), so_far = widen(element);
+      const bool keeps = largest ? next >= so_far : next <= so_far;
+      if (next != next || (so_far == so_far && keeps)) best = i, element = in[i * p.from_step];
+      out[i * p.to_step] = element;
+      positions[i * p.positions_step] = best;
+    }
+  });
+}
+
+// The first of the largest (or smallest) values of a line, its position, or both; a NaN wins.
+template <class T>
+[[gnu::always_inline]] inline void find_extreme(const LineParams& p) {
+  const bool largest = p.flag;
+  for_each_line(p, [&](Word from, Word to, Word place) {
+    const T* in = at_address<const T>(p.from.data) + from;
+    Word best = 0;
+    T element = in[0];
+    for (Word i = 1; i < p.size; ++i) {
+      const auto next = widen(in[i * p.from_step]), so_far = widen(element);
+      const bool wins = largest ? next > so_far : next < so_far;
+      if ((next != next && so_far == so_far) || (so_far == so_far && wins)) best = i, element = in[i * p.from_step];
+    }
+    if (p.to.data) at_address<T>(p.to.data)[to] = element;
+    if (p.positions.data) at_address<std::int64_t>(p.positions.data)[place] = best;
+  });
+}
+
+}  // namespace
+
+#define MD_SCAN(N, T)                                            \
+  MD_KERNEL void cumsum_##N(LineParams p) { running_sum<T>(p); } \
+  MD_KERNEL void cumprod_##N(LineParams p) { running_product<T>(p); }
+MD_FOR_NUMBERS(MD_SCAN)
+#define MD_SCAN_FLOATS(N, T) \
+  MD_KERNEL void logcumsumexp_##N(LineParams p) { running_log_of_sum<T>(p); }
+MD_FOR_FLOATS(MD_SCAN_FLOATS)
+#define MD_EXTREME(N, T)                                                 \
+  MD_KERNEL void cumextreme_##N(LineParams p) { running_extreme<T>(p); } \
+  MD_KERNEL void extreme_##N(LineParams p) { find_extreme<T>(p); }
+MD_FOR_DTYPES(MD_EXTREME)
+
+}  // namespace md::device_blocks

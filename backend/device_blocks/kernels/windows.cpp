@@ -1,0 +1,145 @@
+// Convolution and pooling: a thread computes a result by going through its window in row-major order.
+#include <limits>
+
+#include "backend/device_blocks/kernels/device.h"
+
+namespace md::device_blocks {
+namespace {
+
+struct Span {
+  Word begin, end, step;
+};
+// Positions of the operand that the window of result `at` covers, without those in the padding.
+[[gnu::always_inline]] inline Span window_span(const WindowAxis& d, Word at, bool adaptive) {
+  if (adaptive) return {at * d.in / d.out, ((at + 1) * d.in + d.out - 1) / d.out, 1};
+  const Word start = at * d.stride - d.padding, end = start + (d.kernel - 1) * d.dilation + 1;
+  const Word skipped = start < 0 ? (-start + d.dilation - 1) / d.dilation : 0;
+  return {start + skipped * d.dilation, end < d.in ? end : d.in, d.dilation};
+}
+
+// f(spans, positions along the axes, offsets of plane and result)
+template <class F>
+[[gnu::always_inline]] inline void for_each_window(const WindowParams& p, F&& f) {
+  const Word outs = p.axes[0].out * p.axes[1].out * p.axes[2].out;
+  for_each_point(p.planes.total * outs, [&](Word i) {
+    const Word plane = i / outs, within = i % outs;
+    const Word at[kWindowDims] = {within / (p.axes[1].out * p.axes[2].out), within / p.axes[2].out % p.axes[1].out,
+                                  within % p.axes[2].out};
+    Word from = 0, to = 0, place = 0;
+    for_each_coordinate(p.planes, plane, [&](Word d, Word c) {
+      from += c * p.from.strides.of[d];
+      to += c * p.to.strides.of[d];
+      place += c * p.positions.strides.of[d];
+    });
+    Span spans[kWindowDims];
+#pragma clang loop unroll(full)
+    for (int k = 0; k < kWindowDims; ++k) {
+      to += at[k] * p.axes[k].out_step;
+      place += at[k] * p.positions_step[k];
+      spans[k] = window_span(p.axes[k], at[k], p.adaptive);
+    }
+    f(spans, at, from, to, place);
+  });
+}
+
+// f(offset, position in the flattened plane)
+template <class F>
+[[gnu::always_inline]] inline void for_each_element(const WindowParams& p, const Span (&w)[kWindowDims], F&& f) {
+  for (Word a = w[0].begin; a < w[0].end; a += w[0].step) {
+    for (Word b = w[1].begin; b < w[1].end; b += w[1].step) {
+      const Word offset = a * p.axes[0].step + b * p.axes[1].step, position = (a * p.axes[1].in + b) * p.axes[2].in;
+      for (Word i = w[2].begin; i < w[2].end; i += w[2].step) f(offset + i * p.axes[2].step, position + i);
+    }
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void largest_of_windows(const WindowParams& p) {
+  using W = WorkingOf<T>;
+  using Limits = std::numeric_limits<W>;
+  for_each_window(p, [&](const auto& spans, const auto&, Word from, Word to, Word place) {
+    const T* in = at_address<const T>(p.from.data) + from;
+    W best = std::is_floating_point_v<W> ? -Limits::infinity() : Limits::lowest();
+    Word winner = -1;
+    for_each_element(p, spans, [&](Word offset, Word position) {
+      const W v = widen(in[offset]);
+      if (winner < 0 || v > best || v != v) best = v, winner = position;
+    });
+    at_address<T>(p.to.data)[to] = narrow<T>(best);
+    if (p.positions.data) at_address<std::int64_t>(p.positions.data)[place] = winner;
+  });
+}
+
+template <class T>
+[[gnu::always_inline]] inline void means_of_windows(const WindowParams& p) {
+  using W = WorkingOf<T>;
+  for_each_window(p, [&](const auto& spans, const auto& at, Word from, Word to, Word) {
+    const T* in = at_address<const T>(p.from.data) + from;
+    ScalarBuilder<W> b;
+    W sum = 0;
+    for_each_element(p, spans, [&](Word offset, Word) { sum = b.add(sum, widen(in[offset])); });
+    Word count = 1;
+#pragma clang loop unroll(full)
+    for (int k = 0; k < kWindowDims; ++k) {
+      const WindowAxis& d = p.axes[k];
+      const Word start = at[k] * d.stride - d.padding;
+      const Word inside = spans[k].end > spans[k].begin ? spans[k].end - spans[k].begin : 0;
+      const Word end = start + d.kernel < d.in + d.padding ? start + d.kernel : d.in + d.padding;
+      count *= p.with_padding ? end - start : inside;
+    }
+    if (p.divisor) count = p.divisor;
+    at_address<T>(p.to.data)[to] = narrow<T>(count == 0 ? W(0) : static_cast<W>(sum / static_cast<W>(count)));
+  });
+}
+
+template <class W>
+[[gnu::always_inline]] inline W chained(W x, W y, W sum) {
+  if constexpr (std::is_floating_point_v<W>) {
+    return ScalarBuilder<W>().fma(x, y, sum);
+  } else {
+    ScalarBuilder<W> b;
+    return b.add(sum, b.mul(x, y));
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void convolve(const ConvolutionParams& p) {
+  using W = WorkingOf<T>;
+  const Word outs = p.axes[0].out * p.axes[1].out * p.axes[2].out;
+  for_each_point(p.batch * p.filters * outs, [&](Word i) {
+    const Word within = i % outs, filter = i / outs % p.filters, image = i / outs / p.filters;
+    const Word at[kWindowDims] = {within / (p.axes[1].out * p.axes[2].out), within / p.axes[2].out % p.axes[1].out,
+                                  within % p.axes[2].out};
+    const T* x = at_address<const T>(p.x) + image * p.x_batch + filter / p.per_group * p.channels * p.x_channel;
+    const T* w = at_address<const T>(p.w) + filter * p.w_filter;
+    W sum = 0;
+    for (Word channel = 0; channel < p.channels; ++channel, x += p.x_channel, w += p.w_channel) {
+      for (Word a = 0; a < p.axes[0].kernel; ++a) {
+        const Word y0 = at[0] * p.axes[0].stride - p.axes[0].padding + a * p.axes[0].dilation;
+        for (Word b = 0; b < p.axes[1].kernel; ++b) {
+          const Word y1 = at[1] * p.axes[1].stride - p.axes[1].padding + b * p.axes[1].dilation;
+          const bool row_inside = y0 >= 0 && y0 < p.axes[0].in && y1 >= 0 && y1 < p.axes[1].in;
+          for (Word c = 0; c < p.axes[2].kernel; ++c) {
+            const Word y2 = at[2] * p.axes[2].stride - p.axes[2].padding + c * p.axes[2].dilation;
+            const bool inside = row_inside && y2 >= 0 && y2 < p.axes[2].in;
+            const W value = inside ? widen(x[y0 * p.axes[0].step + y1 * p.axes[1].step + y2 * p.axes[2].step]) : W(0);
+            const W weight = widen(w[a * p.weight_step[0] + b * p.weight_step[1] + c * p.weight_step[2]]);
+            sum = chained(value, weight, sum);
+          }
+        }
+      }
+    }
+    T* to = at_address<T>(p.to) + image * p.to_batch + filter * p.to_filter;
+    to[at[0] * p.axes[0].out_step + at[1] * p.axes[1].out_step + at[2] * p.axes[2].out_step] = narrow<T>(sum);
+  });
+}
+
+}  // namespace
+
+#define MD_WINDOWS(N, T)                                                    \
+  MD_KERNEL void max_pool_##N(WindowParams p) { largest_of_windows<T>(p); } \
+  MD_KERNEL void avg_pool_##N(WindowParams p) { means_of_windows<T>(p); }   \
+  MD_KERNEL void convolution_##N(ConvolutionParams p) { convolve<T>(p); }
+MD_FOR_NUMBERS(MD_WINDOWS)
+
+}  // namespace md::device_blocks

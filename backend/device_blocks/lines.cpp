@@ -1,0 +1,98 @@
+// Ops that go along one dimension in order: running sums and extremes, sorting.
+#include <utility>
+
+#include "backend/device_blocks/kernel_calls.h"
+#include "ir/graph/op_ids.h"
+
+namespace md::device_blocks {
+namespace {
+
+// Lines of `x` along the op's dimension, with those of the results.
+bool lay_out_lines(const DeviceCall& c, const TensorImpl& x, LineParams& p) {
+  const int d = c.dim(x.dim());
+  const Line from = line_of(x, d), to = line_of(*c.out[0], d), positions = line_of(*c.out.back(), d);
+  p.size = from.size, p.from_step = from.step, p.to_step = to.step, p.positions_step = positions.step;
+  p.from.data = address_of(x), p.to.data = address_of(*c.out[0]), p.positions.data = address_of(*c.out.back());
+  return lay_out(
+      from.sizes, p.lines,
+      {{from.strides, p.from.strides}, {to.strides, p.to.strides}, {positions.strides, p.positions.strides}});
+}
+
+bool accumulate(const DeviceCall& c, std::string_view kernel) {
+  const DType t = c.out[0]->dtype;
+  const std::string entry = by_dtype(kernel, t);
+  if (!has_kernel(entry)) return false;
+  const TensorRef x = converted(c.args[0].get<TensorRef>(), t);
+  LineParams p{};
+  if (!x || !lay_out_lines(c, *x, p)) return false;
+  launch(entry, x->device(), p.lines.total, p);
+  return true;
+}
+
+bool running_extreme(const DeviceCall& c, bool largest) {
+  const TensorImpl& x = c.tensor(0);
+  LineParams p{};
+  if (is_storage_only(x.dtype) || !lay_out_lines(c, x, p)) return false;
+  p.flag = largest;
+  launch(by_dtype("cumextreme", x.dtype), x.device(), p.lines.total, p);
+  return true;
+}
+
+// Lines become rows of two buffers that merges go between; the last result is copied to its place.
+bool sort_lines(const DeviceCall& c) {
+  const TensorImpl& x = c.tensor(0);
+  const std::int64_t total = x.numel();
+  const Device here = x.device();
+  LineParams p{};
+  if (is_storage_only(x.dtype) || !lay_out_lines(c, x, p)) return false;
+  TensorRef values = empty_tensor({total}, x.dtype, here), positions = empty_tensor({total}, DType::Int64, here);
+  p.to.data = address_of(*values), p.positions.data = address_of(*positions);
+  launch(by_dtype("gather_lines", x.dtype), here, total, p);
+  MergeParams m{total, p.size, 1, c.args[2].get<bool>(), 0, 0, 0, 0};
+  TensorRef to_values, to_positions;
+  if (m.size > 1)
+    to_values = empty_tensor({total}, x.dtype, here), to_positions = empty_tensor({total}, DType::Int64, here);
+  for (; m.width < m.size; m.width *= 2) {
+    m.values = address_of(*values), m.positions = address_of(*positions);
+    m.to_values = address_of(*to_values), m.to_positions = address_of(*to_positions);
+    launch(by_dtype("merge_runs", x.dtype), here, total, m);
+    std::swap(values, to_values), std::swap(positions, to_positions);
+  }
+  // Rows of the buffers seen as the lines of the results.
+  const int d = c.dim(x.dim());
+  const auto put = [&](const TensorImpl& rows, const TensorImpl& out) {
+    DimVec strides(out.sizes.size());
+    std::int64_t step = p.size;
+    for (int i = out.dim(); i-- > 0;) {
+      if (i == d) continue;
+      strides[static_cast<std::size_t>(i)] = step;
+      step *= out.sizes[static_cast<std::size_t>(i)];
+    }
+    if (!strides.empty()) strides[static_cast<std::size_t>(d)] = 1;
+    return copy_elements(TensorImpl(rows.storage, rows.dtype, out.sizes, strides, 0), out);
+  };
+  return put(*values, *c.out[0]) && put(*positions, *c.out[1]);
+}
+
+}  // namespace
+
+bool run_lines(const DeviceCall& c) {
+  switch (c.op.id) {
+    case id::CumSum:
+      return accumulate(c, "cumsum");
+    case id::CumProd:
+      return accumulate(c, "cumprod");
+    case id::LogCumSumExp:
+      return accumulate(c, "logcumsumexp");
+    case id::CumMax:
+      return running_extreme(c, true);
+    case id::CumMin:
+      return running_extreme(c, false);
+    case id::Sort:
+      return sort_lines(c);
+    default:
+      return false;
+  }
+}
+
+}  // namespace md::device_blocks
