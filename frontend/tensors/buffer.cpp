@@ -133,6 +133,11 @@ PyRef frombuffer_function(const PassedArgs& call) {
 
 }  // namespace
 
+bool has_array_interface(PyObject* o) {
+  if (PyList_Check(o) || PyTuple_Check(o) || PyLong_Check(o) || PyFloat_Check(o)) return false;
+  return has_attribute(o, "__cuda_array_interface__");
+}
+
 PyRef sharing(PyObject* o) {
   if (is_tensor(o)) return PyRef::borrow(o);
   if (is_array(o)) return wrap_tensor(tensor_from_array(o, ReadOnly::Warn));
@@ -140,6 +145,10 @@ PyRef sharing(PyObject* o) {
   if (PyCapsule_CheckExact(o) || has_attribute(o, "__dlpack__")) {
     PyRef module = checked(import_module("minidynamo._C"));
     return checked(PyObject_CallMethod(module.get(), "from_dlpack", "O", o));
+  }
+  if (has_array_interface(o)) {
+    PyRef module = checked(import_module("minidynamo.cuda._array_interface"));
+    return checked(PyObject_CallMethod(module.get(), "tensor_of", "O", o));
   }
   const bool bytes = PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyUnicode_Check(o);
   // NumPy's scalars make arrays of themselves, too: they are numbers.

@@ -343,7 +343,7 @@ bool gives_memory(PyObject* o) {
   if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || PyList_Check(o) || PyTuple_Check(o) ||
       PyType_Check(o))
     return false;
-  return has_attribute(o, "__dlpack__");
+  return has_attribute(o, "__dlpack__") || has_array_interface(o);
 }
 
 }  // namespace

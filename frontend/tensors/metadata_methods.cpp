@@ -18,7 +18,7 @@ namespace md {
 namespace {
 
 void adopt(TensorImpl& self, const TensorImpl& from) {
-  if (!(self.device() == from.device())) {
+  if (!(self.device() == from.device()) && !(self.has_memory() && from.has_memory())) {
     throw OpError(ErrorKind::Runtime, "a tensor on device '" + to_string(self.device()) +
                                           "' cannot take over the storage of one on device '" +
                                           to_string(from.device()) + "'; the devices must match");

@@ -70,6 +70,13 @@ void store(PyObject* out, PyObject* result, const char* function) {
   if (grad_enabled() && (r->requires_grad || tensor_impl(out)->requires_grad)) {
     throw OpError(ErrorKind::Runtime, std::string(function) + "(): out=... does not go with tensors that require grad");
   }
+  const Device made_on = r->device(), wanted_on = tensor_impl(out)->device();
+  if (!(made_on == wanted_on)) {
+    throw OpError(ErrorKind::Runtime,
+                  std::string(function) +
+                      "(): Expected all tensors to be on the same device, but found at least two devices, " +
+                      to_string(made_on) + " and " + to_string(wanted_on) + "!");
+  }
   take_sizes(out, *r, function);
   const Arg args[] = {Arg(TensorRef(tensor_impl(out))), Arg(r), false};
   call_inplace(op(id::Copy), std::span<const Arg>(args, op(id::Copy).schema.params.size()));

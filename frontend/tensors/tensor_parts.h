@@ -70,6 +70,7 @@ void set_requires_grad(TensorImpl& x, bool wanted);
 // buffer.cpp: what shares memory with `o`, a tensor, an array, an object of DLPack or of the buffer protocol or one
 // that makes an array of itself; null: its values can only be copied.
 PyRef sharing(PyObject* o);
+bool has_array_interface(PyObject* o);  // __cuda_array_interface__: its memory is a device's
 
 // Same storage, sizes and strides in a new TensorImpl.
 TensorRef alias(const TensorRef& t);

@@ -155,6 +155,9 @@ namespace complex_rule {
 
 Arg by_parts(const Expansion& e) { return each_part(e, moved_dtype(e)); }
 Arg clone(const Expansion& e) { return on_pairs(e); }
+Arg copy_to_device(const Expansion& e) {
+  return PartsCaller{e}.elementwise(e.arg(0), [&](const Arg& part) { return e.call(e.op.id, {part, e.place}); });
+}
 Arg compact(const Expansion& e) { return on_pairs(e); }
 
 Arg convert(const Expansion& e) {
@@ -174,7 +177,8 @@ Arg copy(const Expansion& e) {
   if (x.is_number()) return filled(e, self.sizes, x, self.dtype);
   if (type_of(x).dtype != self.dtype) x = converted(e, x, self.dtype);
   if (!(type_of(x).sizes == self.sizes)) x = e.call(id::Expand, {x, sizes_arg(self.sizes)});
-  return e.call(id::Clone, {x});
+  const Device there = device_of(e.arg(0));
+  return device_of(x) == there ? e.call(id::Clone, {x}) : e.call(id::CopyToDevice, {x, there});
 }
 
 Arg fill(const Expansion& e) {

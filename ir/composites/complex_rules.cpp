@@ -74,6 +74,7 @@ constexpr ComplexRow kComplexRows[] = {
     {id::Where, complex_rule::by_parts},
     {id::Clone, complex_rule::clone},
     {id::Compact, complex_rule::compact},
+    {id::CopyToDevice, complex_rule::copy_to_device},
     {id::Convert, complex_rule::convert},
     {id::Copy, complex_rule::copy},
     {id::CopyFrom, complex_rule::copy},

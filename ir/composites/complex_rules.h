@@ -54,6 +54,7 @@ Arg refuse_order(const Expansion& e);
 Arg by_parts(const Expansion& e);
 Arg clone(const Expansion& e);
 Arg compact(const Expansion& e);
+Arg copy_to_device(const Expansion& e);
 Arg convert(const Expansion& e);
 Arg copy(const Expansion& e);
 Arg fill(const Expansion& e);

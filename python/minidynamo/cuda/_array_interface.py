@@ -1,6 +1,7 @@
 """__cuda_array_interface__: how libraries hand each other arrays in the memory of a CUDA device."""
 
 from .. import _C
+from .._no_device import is_present, refuse
 
 _VERSION = 2  # of the interface, as torch has it
 _CODES = {
@@ -44,6 +45,8 @@ def of_tensor(tensor):
 
 def tensor_of(owner):
     """A tensor over the memory of an object that has the interface."""
+    if not is_present():
+        refuse("CUDA")
     said = owner.__cuda_array_interface__
     if said.get("mask") is not None:
         raise ValueError("__cuda_array_interface__: arrays with a mask cannot be tensors")

@@ -2,7 +2,7 @@
 
 from .. import _C
 from ._ordinals import index_of
-from .streams import ExternalStream, Stream
+from .streams import ExternalStream, Stream, StreamContext
 
 _runtime = _C._cuda
 _ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100")  # for which programs are written
@@ -110,6 +110,10 @@ def set_stream(stream):
     if stream is not None:
         _runtime.set_device(stream.device_index)
         _runtime.set_stream(stream.device_index, stream.stream_id)
+
+
+def stream(stream):
+    return StreamContext(stream)
 
 
 def get_stream_from_external(data_ptr, device):
