@@ -64,7 +64,9 @@ def _type_text(type_):
     if type_["type"] == "array":
         return f"list of {_type_text(type_['items'])}s"
     if type_["type"] == "object":
-        return f"object of {_type_text(type_['additionalProperties'])}s"
+        return (
+            f"object of {_type_text(type_['additionalProperties'])}s" if "additionalProperties" in type_ else "object"
+        )
     return type_["type"]
 
 

@@ -5,6 +5,7 @@
 
 #include "backend/executable/install.h"
 #include "backend/executable/specialization.h"
+#include "backend/executable/target_program.h"
 #include "backend/llvm/code_generator.h"
 #include "backend/tiers/gpu_programs.h"
 #include "backend/tiers/tiers.h"
@@ -146,6 +147,10 @@ class LlvmBackend final : public Backend {
   }
   std::string fusion(const Graph& functional) const override {
     return finds_sizes(functional) ? "" : print_fusion(functional);
+  }
+  TargetProgram target_program(const Graph& functional, const std::string& target) const override {
+    if (!finds_sizes(functional)) return make_target_program(functional, target);
+    return {.target = target, .why = "some of its sizes are known only while it runs"};
   }
   bool wait(std::chrono::milliseconds most) override { return wait_for_background(most); }
 };

@@ -44,6 +44,13 @@ void emit_module(llvm::Module& module, const LoweredGroup& lowered, const GpuSch
   if (llvm::verifyModule(module, &stream)) throw InternalError("generated code is malformed: " + problem);
 }
 
+std::string text_of(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
 }  // namespace
 
 const std::vector<std::string>& gpu_targets() {
@@ -101,7 +108,7 @@ std::string gpu_kernel_code(const LoweredGroup& lowered, const GpuSchedule& sche
   llvm::LLVMContext context;
   llvm::Module module(entry, context);
   emit_module(module, lowered, schedule, target, entry);
-  return generate_assembly(module, target);
+  return target.device == DeviceType::Cuda ? generate_assembly(module, target) : text_of(module);
 }
 
 GpuKernel generate_gpu_kernel(const LoweredGroup& lowered, const Target& target, const std::string& entry) {
@@ -116,10 +123,7 @@ std::string gpu_kernel_ir(const LoweredGroup& lowered, const Target& target, con
   llvm::LLVMContext context;
   llvm::Module module(entry, context);
   emit_module(module, lowered, make_gpu_schedule(lowered, target), target, entry);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream, nullptr);
-  return text;
+  return text_of(module);
 }
 
 }  // namespace md

@@ -13,7 +13,7 @@ namespace md {
 
 struct GpuKernel {
   std::string entry;  // also the kernel's name in profiles
-  std::string code;   // PTX
+  std::string code;   // PTX; LLVM IR for AMD's, whose code generator is not part of this library
   GpuSchedule schedule;
   std::vector<Size> params;
   Size rows = 1, cols = 1, folded = 1;
@@ -31,7 +31,7 @@ Target gpu_target(const std::string& name);
 GpuKernel plan_gpu_kernel(const LoweredGroup& lowered, const Target& target);
 std::string gpu_kernel_code(const LoweredGroup& lowered, const GpuSchedule& schedule, const Target& target,
                             const std::string& entry);
-// Both. `target` is one for which this process generates code (NVIDIA's). `lowered` is a nest, of which `part` and its
+// Both. `lowered` is a nest, of which `part` and its
 // scratch matter. Thread-safe. Throws InternalError.
 GpuKernel generate_gpu_kernel(const LoweredGroup& lowered, const Target& target, const std::string& entry);
 // What it is generated from, as LLVM IR; for any target.

@@ -12,6 +12,7 @@
 #include "frontend/driver/artifact_texts.h"
 #include "frontend/driver/graph_module.h"
 #include "frontend/driver/plan_break.h"
+#include "frontend/driver/target_programs.h"
 #include "frontend/guards/compiled_guards.h"
 #include "frontend/tensors/respell_sizes.h"
 #include "frontend/tensors/tensor_object.h"
@@ -121,6 +122,7 @@ struct Finisher {
       plan.number_regs[static_cast<std::size_t>(at - plan.inputs.begin())] = reg;
     }
     plan.calls_out = calls_out(*graph);
+    tell_target_programs(*graph, differentiated(), request);
     GraphKernels kernels = compile_graph(graph, differentiated(), t, *request.options, logs);
     plan.kernel = with_inference_outputs(std::move(kernels.forward), *graph);
     plan.backward = std::move(kernels.backward);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "ir/compile/target_program.h"
+#include "ir/core/error.h"
 #include "ir/reference/engine.h"
 #include "ir/run/evaluate_graph.h"
 #include "ir/tensor/device_generators.h"
@@ -54,6 +56,10 @@ Registry& registry() {
 }
 
 }  // namespace
+
+TargetProgram Backend::target_program(const Graph&, const std::string& target) const {
+  throw InternalError("the backend " + name() + " makes no code for " + target);
+}
 
 Backend* find_backend(const std::string& name) {
   Registry& r = registry();

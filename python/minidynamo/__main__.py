@@ -11,7 +11,7 @@ _EPILOG = """\
 `python -m minidynamo COMMAND --help` tells more of each. A code, or text that names one, is explained:
   python -m minidynamo GB0170
 """
-_WITH_PROGRAMS = ("run", "check", "report")  # what follows SCRIPT or MODULE is the program's
+_WITH_PROGRAMS = ("run", "check", "report", "ptx")  # what follows SCRIPT or MODULE is the program's
 _COMMANDS = (*_WITH_PROGRAMS, "explain", "site")
 
 

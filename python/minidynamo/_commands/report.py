@@ -6,9 +6,11 @@ import os
 import sys
 import tempfile
 
+from .._targets import TARGETS, refusal
 from . import outputs, program_line
 
 USAGE = "python -m minidynamo report [options] (--from FOLDER | SCRIPT | -m MODULE) [argument ...]"
+_NAMES = ", ".join(TARGETS)
 _ARTIFACTS = ("graph_code", "aot_graphs", "fusion", "guards")
 _STYLES = ((r"(?m)^\d\. .*?:", "bold"), (r"(?m)^All of it: .*", "bold"), (r"(?m); [\d.]+ m?u?s\.$", "bold red"))
 _MISSING = "python -m minidynamo report needs the package {}: pip install 'minidynamo[tools]'"
@@ -22,6 +24,7 @@ def add_to(commands):
     sub.add_argument("--json", metavar="FILE", help="write what the report tells as JSON as well")
     sub.add_argument("--from", dest="folder", metavar="FOLDER", help="report on events MINIDYNAMO_TRACE has written")
     sub.add_argument("--code", action="store_true", help="show machine code and bytecode, too (compiling takes longer)")
+    sub.add_argument("--target", metavar="TARGET", help=f"show the graphs as programs for a GPU, too: {_NAMES}")
     program_line.add_ways(sub)
     program_line.add_program(sub, required=False)
     return sub
@@ -34,7 +37,8 @@ def run(args, arguments):
     if (args.folder is None) == (args.script is None and args.module is None):
         return say("python -m minidynamo report: name a program, or --from FOLDER", 2)
     try:
-        if args.folder is None and (reason := program_line.missing(args)):
+        reason = None if args.target is None else refusal(args.target)
+        if reason or args.folder is None and (reason := program_line.missing(args)):
             raise outputs.Unwritable(reason)
         # Before the program runs, which may take hours.
         files = {"--output": args.output, "--timeline": args.timeline, "--json": args.json}
@@ -50,10 +54,11 @@ def run(args, arguments):
     place = tempfile.mkdtemp(prefix="minidynamo-report-")
     from . import watched
 
+    target = {} if args.target is None else {"MINIDYNAMO_TARGET": args.target}
     artifacts = (*_ARTIFACTS, "output_code", "bytecode") if args.code else _ARTIFACTS
     try:
         done = watched.run(
-            program_line.for_python(args, arguments), place, artifacts=artifacts, MINIDYNAMO_TRACE_COSTS="1"
+            program_line.for_python(args, arguments), place, artifacts=artifacts, MINIDYNAMO_TRACE_COSTS="1", **target
         )
         from .._report.model import Run
 

@@ -38,6 +38,8 @@ def _own_defaults():
         "trace_more": False,
         # Run new graphs on precompiled kernels until a thread in the background has made machine code of them.
         "background_compile": _env_flag(True, "MINIDYNAMO_BACKGROUND_COMPILE"),
+        # Another processor ("sm_90") for which programs of all graphs are made as well, to be looked at; "": none.
+        "target": "",
         # For tests: break at every n-th place where a frame can resume, or at one (any, with trace_more); 0: nowhere.
         "break_every": 0,
         "break_at": 0,
@@ -171,7 +173,7 @@ NO_EFFECT = {
     "traceable_tensor_subclasses": "all subclasses of Tensor are traced",
     "verify_correctness": "results of a backend are not compared with those of another one",
 }
-_OF_THE_MACHINE = ("log_file_name", "registry_url")
+_OF_THE_MACHINE = ("log_file_name", "registry_url", "target")
 _COPIES = (
     "codegen_config", "get_config_copy", "get_hash", "get_serializable_config_copy", "is_default", "load_config",
     "save_config", "shallow_copy_dict", "to_dict",

@@ -145,7 +145,9 @@ def _check_options(backend, mode, options):
     if own and options:
         from .._reference_settings import check_options
 
-        check_options(options)
+        if "target" in options:
+            report.check_target(options["target"])
+        check_options({name: value for name, value in options.items() if name != "target"})
     if backend == "eager" and (options or mode):
         extra = {"options": options} if options else {"mode": mode}
         warnings.warn(f"eager backend ignoring extra kwargs {extra}", stacklevel=4)
@@ -173,6 +175,8 @@ def compile(
     processor with a compiler. "max-autotune": the same, and the first calls of each graph find out which is faster,
     machine code or precompiled kernels. Results are the same to the bit. A callable backend gets `mode` as it is.
     `options` of torch's code generator are checked and change nothing: how code is made here is decided by the graph.
+    One is not torch's: `options={"target": "sm_90"}` makes the program of each graph for such a GPU as well, to be
+    looked at (`explain()`, MINIDYNAMO_LOGS=kernel_code, `python -m minidynamo ptx`); the graphs run as without it.
 
     A function gives a function that is called as it is; a module gives a module with the same parameters. Raises at
     once RuntimeError for an unknown mode or option, or both, InvalidBackend for an unknown name of a backend,
@@ -192,7 +196,7 @@ def compile(
         return model
     if "IPython.extensions.autoreload" in sys.modules:
         importlib.import_module(f"{__package__}.reloading").follow(sys.modules["IPython.extensions.autoreload"])
-    extra = None
+    extra = {"target": options["target"]} if options and "target" in options else None
     if function is not None:
         given = {"options": options, "mode": mode if mode != "default" else None}
         extra = {key: value for key, value in given.items() if value} or None
@@ -362,6 +366,12 @@ def reset():
         backward.reset()
 
 
+def _same_target(f):
+    """The target that a compiled function was compiled with, as the setting, in a `with` block."""
+    options = _C._options_of(f)[4] if _C._original(f) is not None else None
+    return config.patch(target=(options or {}).get("target", config.target))
+
+
 def explain(f, *extra_args, **extra_kwargs):
     """`explain(f)(*args)` runs f compiled, once, and returns an ExplainOutput: graphs, breaks, guards.
 
@@ -373,7 +383,7 @@ def explain(f, *extra_args, **extra_kwargs):
     def inner(*args, **kwargs):
         reset()
         original = _C._original(f) or f
-        with recording() as record:
+        with recording() as record, _same_target(f):
             compiled = compile(original, backend=record.backend)  # its entries live as long as it
             compiled(*args, **kwargs)
         guards = record.guards()
@@ -388,6 +398,7 @@ def explain(f, *extra_args, **extra_kwargs):
             ops_per_graph=op_counts,
             out_guards=guards,
             compile_times=record.times_text(),
+            programs=record.programs,
         )
         reset()
         return result

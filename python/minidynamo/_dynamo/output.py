@@ -40,7 +40,8 @@ class ExplainOutput:
 
     `graphs` are the graph modules handed to the backend, in order, `ops_per_graph` their operations, `op_count` how
     many in all; `break_reasons` are GraphCompileReason, one for each break; `out_guards` GuardSummary; `compile_times`
-    is a text, in seconds.
+    is a text, in seconds. `programs` are what the graphs would be on another processor, if a target is set
+    (`_targets.program.TargetProgram`, with their kernels): by the options of the function, or the setting `target`.
     """
 
     graphs: list
@@ -51,6 +52,7 @@ class ExplainOutput:
     ops_per_graph: list = None
     out_guards: list = None
     compile_times: str = None
+    programs: list = dataclasses.field(default_factory=list)
 
     def __str__(self):
         return "".join(self._lines())
@@ -79,3 +81,5 @@ class ExplainOutput:
                 yield f"  Guard {number}:\n    {guard}"
         if self.compile_times is not None:
             yield f"Compile Times: {self.compile_times}\n"
+        for number, program in enumerate(self.programs, 1):
+            yield f"Program {number}:\n{program}\n"

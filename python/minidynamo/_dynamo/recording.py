@@ -16,6 +16,7 @@ class Record:
         self.graphs = []
         self.break_reasons = []
         self.codes = []
+        self.programs = []
         self.started = time.perf_counter()
 
     def on_break(self, event):
@@ -28,6 +29,12 @@ class Record:
         reason = message.break_message(code, event.type, event.context, event.explanation, event.hints)
         stack = list(message.summaries(_events.frames_of(event)))
         self.break_reasons.append(GraphCompileReason(reason, stack))
+
+    def on_program(self, event):
+        from .._targets.program import TargetProgram
+
+        place = (event.function, event.file, event.line)
+        self.programs.append(TargetProgram(event.graph, event.direction, *place, event.program))
 
     def backend(self, gm, example_inputs):
         self.graphs.append(gm)
@@ -59,7 +66,10 @@ def recording(exports=False):
     _active.append(record)
     before = _C._leave_elements_unknown(exports)
     try:
-        with _events.subscribe(record.on_break, ["break"]):
+        with (
+            _events.subscribe(record.on_break, ["break"]),
+            _events.subscribe(record.on_program, ["target_program"]),
+        ):
             yield record
     finally:
         _C._leave_elements_unknown(before)

@@ -158,6 +158,16 @@ KINDS = {
             "text": (TEXT, "the text"),
         },
     ),
+    "target_program": (
+        "A graph as a program for another processor, which somebody has asked for (`target`).",
+        {
+            **_FUNCTION,
+            "graph": (TEXT, "the name of the graph"),
+            "direction": ({"enum": ["Forward", "Backward"]}, "of a graph with gradients both are told"),
+            "target": (TEXT, 'the processor ("sm_90")'),
+            "program": ({"type": "object"}, "launches, memory and code ([gpu_programs.md](gpu_programs.md))"),
+        },
+    ),
     "cost": (
         "What one thing has cost so far; a later row with the same `of`, `name`, place, `compile_id` and `state` "
         "replaces it. With `MINIDYNAMO_TRACE_COSTS=1`, every two seconds for what has changed, and at the end.",

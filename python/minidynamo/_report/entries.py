@@ -3,13 +3,14 @@
 from . import graph_text, resumed
 from .collected import entry_of, root_of
 from .places import short
+from .programs import programs
 
 
 def entries(events, sources):
     """A dictionary for each compilation, in the order in which they were made."""
     resumes = {(e["process"], entry_of(e["compile_id"])): e for e in events.by_kind["resume"]}
     backends = {(e["process"], entry_of(e["compile_id"])): e["backend"] for e in events.by_kind["graph"]}
-    broken = {}
+    broken, elsewhere = {}, programs(events)
     for event in events.by_kind["break"]:
         for frame in event["stack"][:1]:
             broken[event["process"], frame["file"], root_of(frame["function"])[0], frame["line"]] = frame
@@ -31,7 +32,7 @@ def entries(events, sources):
              "code": _code(texts), "resume_code": resumed.python_of(sources, told, at_break) if told else "",
              "guards": [row for text in texts.get("guards", ()) for row in graph_text.guards(text)],
              "output_code": "\n".join(texts.get("output_code", ())), "bytecode": "\n".join(texts.get("bytecode", ())),
-             "backend": backends.get(key, "")}
+             "backend": backends.get(key, ""), "programs": elsewhere.get(key, [])}
         )  # fmt: skip
     return rows
 

@@ -181,19 +181,34 @@ def _entries(model, budget, left_out):
              "bytecode": bytecode, "bytecode_left_out": bytecode_left_out,
              "guards_shown": [[budget.cut(each, 400)[0] for each in row] for row in guards],
              "guards_left_out": f"{words.amount(more)} more are left out." if more else "",
-             "pictures": _pictures(entry, costs.get((entry["process"], entry["compile_id"]), {}))}
+             "pictures": _pictures(entry, costs.get((entry["process"], entry["compile_id"]), {}), budget)}
         )  # fmt: skip
     return rows
 
 
-def _pictures(entry, costs):
+def _pictures(entry, costs, budget):
     """Those of its graphs. Kernels of one name were measured together: their boxes say how many they are."""
     alike = Counter(kernel["name"] for graph in entry["graphs"] for kernel in graph["kernels"])
     told = {name: cost if alike[name] < 2 else f"{alike[name]} alike: {cost}" for name, cost in costs.items()}
-    return [_picture(graph, told) for graph in entry["graphs"]]
+    return [_picture(graph, told, _programs(entry, graph, budget)) for graph in entry["graphs"]]
 
 
-def _picture(graph, costs):
+def _programs(entry, graph, budget):
+    """What the graph would be on other processors."""
+    rows = []
+    for program in entry["programs"]:
+        if (program["graph"], program["direction"]) == (graph["name"], graph["direction"] or "Forward"):
+            kernels = [
+                {"facts": kernel["facts"], "text": text, "left_out": left_out}
+                for kernel in program["kernels"]
+                for text, left_out in [budget.cut(kernel["text"], _MOST_CODE)]
+            ]
+            title = f"On {program['target']}: {words.many(len(kernels), 'launch', 'launches')}"
+            rows.append({"title": title, "why": program["why"], "kernels": kernels})
+    return rows
+
+
+def _picture(graph, costs, programs):
     kernels = len(graph["kernels"])
     what = words.many(len(graph["nodes"]), "operation")
     title = f"{graph['direction']} graph" if graph["direction"] else "Graph"
@@ -202,6 +217,7 @@ def _picture(graph, costs):
         "title": title,
         "label": f"{title}. The same as text stands below.",
         "picture": drawing.picture(graph, costs),
+        "programs": programs,
     }
 
 

@@ -1,0 +1,41 @@
+"""Programs for other processors: for which one they are made, and who is told of them."""
+
+import base64
+import logging
+import os
+
+from .. import _events, _logging
+from .._targets import refusal
+from . import config
+
+
+def check_target(name):
+    """RuntimeError for a target that there is not."""
+    reason = refusal(name)
+    if reason is not None:
+        raise RuntimeError(f"Unexpected target: {reason}")
+
+
+def wanted_target(options):
+    """The target that the environment names, or the options of compile(), or the settings; None: nobody asks."""
+    name = os.environ.get("MINIDYNAMO_TARGET") or (options or {}).get("target") or config.target
+    if not name:
+        return None
+    check_target(name)
+    return name
+
+
+def on_target_program(code, name, graph, direction, program):
+    """What native code has made of a graph; `program` is as TargetProgram.given."""
+    log = _logging.get_artifact_logger("kernel_code")
+    is_logged = log.isEnabledFor(logging.DEBUG)
+    if not is_logged and not _events.is_wanted():
+        return
+    for constant in program["constants"]:  # as events hold it, which are lines of text
+        constant["content"] = base64.b64encode(constant["content"]).decode()
+    place = {"function": name, "file": code.co_filename, "line": code.co_firstlineno}
+    _events.emit("target_program", **place, graph=graph, direction=direction, target=program["target"], program=program)
+    if is_logged:
+        from .._targets.program import TargetProgram
+
+        log.debug("%s", TargetProgram(graph, direction, *place.values(), program))
