@@ -71,7 +71,7 @@ def helps():
     import io
 
     found = {}
-    for command in ("", "run", "explain", "check", "report", "site"):
+    for command in ("", "run", "explain", "check", "report", "ptx", "site"):
         text = io.StringIO()
         with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
             main([*command.split(), "--help"])

@@ -1,0 +1,163 @@
+"""What ptxas makes of all kernels of the corpus: registers, spills, stack and shared memory of each, kept in
+assembled.json, which may only get better.
+
+    python -m tests.gpu.assembled --write    assembles everything and writes the file anew
+
+The file holds a digest of each kernel's texts: what has not changed since it was written was assembled then, and is not
+assembled again.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+RATCHET = HERE / "assembled.json"
+GENERATED = ("sm_75", "sm_80", "sm_90")  # each has a text of its own
+ASSEMBLED = {"sm_75": "sm_75", "sm_80": "sm_80", "sm_90": "sm_90", "sm_100": "sm_90"}  # architecture -> whose text
+NUMBERS = ("registers", "spills", "stack", "shared")
+_TOGETHER = 24  # kernels in one text: starting the assembler takes as long as some kernels
+_HEADER = ".address_size 64"
+
+
+def version():
+    """Of the ptxas that is found."""
+    from minidynamo._targets import assembler
+
+    said = subprocess.run([assembler.ptxas(), "--version"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"release ([\d.]+)", said)[1]
+
+
+def texts_here(target, every_op=True):
+    """{label: text} of the kernels of one target, those with the same text once; every entry is called `kernel`."""
+    from .corpus import programs
+
+    found, known = {}, set()
+    for label, program in programs(target, every_op):
+        for number, kernel in enumerate(program.kernels):
+            text = re.sub(rf"\b{kernel.entry}(?=\b|_param)", "kernel", kernel.source)
+            if text and text not in known:
+                known.add(text)
+                found[f"{label}: {number} {kernel.name}"] = text
+    return found
+
+
+def texts():
+    """{label: {target: text}}; each target's in a process of its own, at the same time."""
+    command = [sys.executable, "-m", "tests.gpu.assembled", "--texts"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "python"), str(ROOT)])}
+
+    def made(target):
+        done = subprocess.run(
+            [*command, target], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(f"no programs for {target}: {done.stderr[-2000:]}")
+        return json.loads(done.stdout)
+
+    found = {}
+    with ThreadPoolExecutor(len(GENERATED)) as pool:
+        for target, rows in zip(GENERATED, pool.map(made, GENERATED)):
+            for label, text in rows.items():
+                found.setdefault(label, {})[target] = text
+    return found
+
+
+def digest(by_target):
+    return hashlib.sha256("\0".join([f"{t} {by_target[t]}" for t in sorted(by_target)]).encode()).hexdigest()[:16]
+
+
+def _assemble(arguments):
+    architecture, rows = arguments
+    from minidynamo._targets import assembler
+
+    bodies, header = [], ""
+    for number, (_, text) in enumerate(rows):
+        header, _, body = text.partition(_HEADER)
+        bodies.append(re.sub(r"\bkernel(?=\b|_param)", f"kernel_{number}", body))
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "all.ptx")
+        source.write_text(header + _HEADER + "\n" + "\n".join(bodies))
+        command = [assembler.ptxas(), f"-arch={architecture}", "-v", str(source), "-o", f"{folder}/all.cubin"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return {label: done.stderr.strip()[:2000] for label, _ in rows} if len(rows) == 1 else _one_by_one(arguments)
+    used = assembler.resources(done.stderr)
+    found = {}
+    for number, (label, _) in enumerate(rows):
+        row = used[f"kernel_{number}"]
+        found[label] = [row["registers"], row["spill_stores"] + row["spill_loads"], row["stack"], row["shared"]]
+    return found
+
+
+def _one_by_one(arguments):
+    """To tell which of them is refused."""
+    architecture, rows = arguments
+    found = {}
+    for row in rows:
+        found |= _assemble((architecture, [row]))
+    return found
+
+
+def assemble(found):
+    """{label: {architecture: [registers, spills, stack, shared]}}, or a text in the place of numbers: an error."""
+    work = []
+    for architecture, target in ASSEMBLED.items():
+        rows = [(label, by_target[target]) for label, by_target in found.items() if target in by_target]
+        work += [(architecture, rows[k : k + _TOGETHER]) for k in range(0, len(rows), _TOGETHER)]
+    numbers = {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (architecture, _), made in zip(work, pool.map(_assemble, work)):
+            for label, row in made.items():
+                numbers.setdefault(label, {})[architecture] = row
+    return numbers
+
+
+def worse(before, after):
+    """The names of numbers that have become worse. Registers are given out by eights: fewer do not matter."""
+    found = []
+    for name, old, new in zip(NUMBERS, before, after):
+        if (-(-new // 8) > -(-old // 8)) if name == "registers" else new > old:
+            found.append(f"{name} {old} -> {new}")
+    return found
+
+
+def read():
+    return json.loads(RATCHET.read_text())
+
+
+def write(found, numbers):
+    """The file, a line for each kernel."""
+    rows = [f'{json.dumps(k)}: {json.dumps([digest(found[k]), numbers[k]])}' for k in sorted(found)]
+    text = f'{{"ptxas": {json.dumps(version())}, "numbers": {json.dumps(NUMBERS)}, "kernels": {{\n'
+    RATCHET.write_text(text + ",\n".join(rows) + "\n}}\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="assemble everything and write assembled.json")
+    parser.add_argument("--texts", metavar="TARGET", help="print the kernels' texts as JSON")
+    args = parser.parse_args()
+    if args.texts:
+        print(json.dumps(texts_here(args.texts)))
+    elif args.write:
+        found = texts()
+        numbers = assemble(found)
+        if errors := [f"{k}, {a}: {row}" for k, rows in numbers.items() for a, row in rows.items() if row is str(row)]:
+            sys.exit("\n".join(errors[:20]))
+        write(found, numbers)
+        print(f"{len(found)} kernels, {sum(map(len, numbers.values()))} assembled")
+    else:
+        parser.error("--write or --texts")
+
+
+if __name__ == "__main__":
+    main()
