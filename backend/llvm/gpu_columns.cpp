@@ -51,7 +51,7 @@ void GpuEmitter::emit_columns() {
     std::vector<Value*> trees;
     for (const Fold& f : folds)
       trees.push_back(stack(register_type(ir_.getContext(), f.reduce->dtype, 1), kColumnTreeLevels));
-    const std::int64_t each = schedule_.chunk * (schedule_.y / schedule_.fold_lanes);
+    const std::int64_t each = schedule_.chunk * (schedule_.y / schedule_.lane_threads());
     Value* elements = ir_.CreateSub(end_, begin_);
     Value* groups = ir_.CreateUDiv(ir_.CreateAdd(elements, i64(each - 1)), i64(each));
     groups = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, groups, i64(1));
@@ -82,35 +82,49 @@ void GpuEmitter::position_part() {
       port.row = element_at(port.access->dtype, port.row, before);
 }
 
-// The next chunks, one for each team of lanes; their results joined, for all threads of the column.
+// The next chunks, one for each team of threads; their results joined, for all threads of the column. Of a chunk's
+// lanes a thread has those with its own number modulo the team's size, in `slots`.
 std::vector<llvm::Value*> GpuEmitter::fold_columns(const std::vector<Fold>& folds, const std::vector<int>& values,
                                                    const std::vector<int>& stores, Value* column, Value* group) {
-  const int lanes = schedule_.fold_lanes, teams = schedule_.y / lanes;
-  Value* lane = wide(ir_.CreateAnd(y_, i32(lanes - 1)));
-  Value* chunk = ir_.CreateAdd(ir_.CreateMul(group, i64(teams)), wide(ir_.CreateUDiv(y_, i32(lanes))));
-  Value* start = ir_.CreateMul(chunk, i64(schedule_.chunk));
-  Value* end =
-      ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, folded_extent_, ir_.CreateAdd(start, i64(schedule_.chunk)));
+  const int team = schedule_.lane_threads(), slots = schedule_.slots, teams = schedule_.y / team;
+  Value* lane = wide(ir_.CreateAnd(y_, i32(team - 1)));
+  Value* chunk = ir_.CreateAdd(ir_.CreateMul(group, i64(teams)), wide(ir_.CreateUDiv(y_, i32(team))));
+  Value* start = ir_.CreateAdd(begin_, ir_.CreateMul(chunk, i64(schedule_.chunk)));
+  Value* end = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end_, ir_.CreateAdd(start, i64(schedule_.chunk)));
   const std::vector<Port> at_row = ports_;
   std::vector<Value*> results;
-  for (const Fold& f : folds) results.push_back(emit_identity(at(1), *f.reduce));
-  loop(ir_.CreateAdd(start, lane), end, i64(lanes), results, [&](Value* k, std::vector<Value*>& now) {
+  for (const Fold& f : folds)
+    for (int slot = 0; slot < slots; ++slot) results.push_back(emit_identity(at(1), *f.reduce));
+  const auto fold_slot = [&](Value* k, int slot, std::vector<Value*>& now) {
     for (std::size_t i = 0; i < ports_.size(); ++i)
       if (ports_[i].folded_stride)
         ports_[i].row = element_at(ports_[i].access->dtype, at_row[i].row, ir_.CreateMul(k, ports_[i].folded_stride));
     emit_values(values, column, 1);
     emit_stores(stores, column, 1, row_exists_);
-    for (std::size_t i = 0; i < folds.size(); ++i)
-      now[i] = emit_combine(at(1), *folds[i].reduce, now[i], operand(folds[i].reduce->args[0], 1));
+    for (std::size_t i = 0; i < folds.size(); ++i) {
+      Value*& old = now[i * static_cast<std::size_t>(slots) + static_cast<std::size_t>(slot)];
+      old = emit_combine(at(1), *folds[i].reduce, old, operand(folds[i].reduce->args[0], 1));
+    }
+  };
+  loop(ir_.CreateAdd(start, lane), end, i64(team * slots), results, [&](Value* k, std::vector<Value*>& now) {
+    fold_slot(k, 0, now);
+    for (int slot = 1; slot < slots; ++slot) {
+      Value* next = ir_.CreateAdd(k, i64(slot * team));
+      when_carrying(ir_.CreateICmpSLT(next, end), now, [&](std::vector<Value*>& then) { fold_slot(next, slot, then); });
+    }
   });
   ports_ = at_row;
-  if (schedule_.y > 1) join_threads(folds, results);
-  return results;
+  std::vector<Value*> joined;
+  for (std::size_t i = 0; i < folds.size(); ++i) {
+    const auto from = results.begin() + static_cast<std::ptrdiff_t>(i) * slots;
+    joined.push_back(halve_slots(*folds[i].reduce, {from, from + slots}));
+  }
+  if (schedule_.y > 1) join_threads(folds, joined);
+  return joined;
 }
 
 // Lanes by halving, then the tree of the chunks. Every thread of a column does it: none has to be told.
 void GpuEmitter::join_threads(const std::vector<Fold>& folds, std::vector<Value*>& results) {
-  const int lanes = schedule_.fold_lanes;
   const auto place = [&](const Fold& f, Value* y) {
     Value* index = ir_.CreateAdd(ir_.CreateMul(y, i32(schedule_.x)), x_);
     return ir_.CreateGEP(element_of(f.reduce->dtype), f.memory, index);
@@ -123,12 +137,12 @@ void GpuEmitter::join_threads(const std::vector<Fold>& folds, std::vector<Value*
     std::vector<Value*> all;
     for (int y = 0; y < schedule_.y; ++y) all.push_back(emit_load(at(1), f.reduce->dtype, place(f, i32(y)), nullptr));
     const auto join = [&](std::size_t a, std::size_t b) { all[a] = emit_combine(at(1), *f.reduce, all[a], all[b]); };
-    const auto count = all.size(), own = static_cast<std::size_t>(lanes);
-    for (std::size_t team = 0; team < count; team += own)
-      for (std::size_t half = own / 2; half > 0; half /= 2)
-        for (std::size_t lane = 0; lane < half; ++lane) join(team + lane, team + lane + half);
-    for (std::size_t step = own; step < count; step *= 2)
-      for (std::size_t team = 0; team < count; team += 2 * step) join(team, team + step);
+    const auto count = all.size(), team = static_cast<std::size_t>(schedule_.lane_threads());
+    for (std::size_t first = 0; first < count; first += team)
+      for (std::size_t half = team / 2; half > 0; half /= 2)
+        for (std::size_t lane = 0; lane < half; ++lane) join(first + lane, first + lane + half);
+    for (std::size_t step = team; step < count; step *= 2)
+      for (std::size_t first = 0; first < count; first += 2 * step) join(first, first + step);
     results[i] = all[0];
   }
   gpu_.barrier();  // before the next ones are put there

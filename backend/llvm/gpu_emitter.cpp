@@ -266,6 +266,24 @@ void GpuEmitter::when(Value* condition, const std::function<void()>& body) {
   ir_.SetInsertPoint(after);
 }
 
+void GpuEmitter::when_carrying(Value* condition, std::vector<Value*>& carried,
+                               const std::function<void(std::vector<Value*>&)>& body) {
+  llvm::BasicBlock *before = ir_.GetInsertBlock(), *inside = block("lane"), *after = block("lanes");
+  ir_.CreateCondBr(condition, inside, after);
+  ir_.SetInsertPoint(inside);
+  std::vector<Value*> then = carried;
+  body(then);
+  llvm::BasicBlock* last = ir_.GetInsertBlock();
+  ir_.CreateBr(after);
+  ir_.SetInsertPoint(after);
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    if (then[i] == carried[i]) continue;
+    auto* node = ir_.CreatePHI(carried[i]->getType(), 2);
+    node->addIncoming(carried[i], before), node->addIncoming(then[i], last);
+    carried[i] = node;
+  }
+}
+
 void GpuEmitter::loop(Value* begin, Value* end, Value* step, std::vector<Value*>& carried,
                       const std::function<void(Value*, std::vector<Value*>&)>& body) {
   llvm::BasicBlock *before = ir_.GetInsertBlock(), *inside = block("loop"), *after = block("after");

@@ -68,6 +68,7 @@ class GpuEmitter {
   std::vector<Value*> fold_chunk_value(const std::vector<int>& reduces, const std::vector<int>& stores,
                                        const std::vector<int>& values, Value* start);
   Value* halve(const NestValue& reduce, std::vector<Value*> lanes);
+  Value* halve_slots(const NestValue& reduce, std::vector<Value*> lanes);
   Value* join_neighbours(const NestValue& reduce, Value* v, int count);
   Value* join_teams(const NestValue& reduce, Value* v);
   void walk(const std::function<void(Value*)>& body);
@@ -100,6 +101,9 @@ class GpuEmitter {
   llvm::GlobalVariable* shared(llvm::Type* type, std::int64_t count, const char* name);
   Value* stack(llvm::Type* type, int count);  // of the thread
   void when(Value* condition, const std::function<void()>& body);
+  // The same where `body` changes values that are carried on.
+  void when_carrying(Value* condition, std::vector<Value*>& carried,
+                     const std::function<void(std::vector<Value*>&)>& body);
   // for (i = begin; i < end; i += step), carrying values.
   void loop(Value* begin, Value* end, Value* step, std::vector<Value*>& carried,
             const std::function<void(Value*, std::vector<Value*>&)>& body);

@@ -169,20 +169,7 @@ std::vector<llvm::Value*> GpuEmitter::fold_chunk(const std::vector<int>& reduces
         fold_slot(next, slot, now);
         continue;
       }
-      llvm::BasicBlock *before = ir_.GetInsertBlock(), *inside = block("lane"), *after = block("lanes");
-      ir_.CreateCondBr(ir_.CreateICmpSLT(next, end), inside, after);
-      ir_.SetInsertPoint(inside);
-      std::vector<Value*> then = now;
-      fold_slot(next, slot, then);
-      llvm::BasicBlock* last = ir_.GetInsertBlock();
-      ir_.CreateBr(after);
-      ir_.SetInsertPoint(after);
-      for (std::size_t i = 0; i < now.size(); ++i) {
-        if (then[i] == now[i]) continue;
-        auto* node = ir_.CreatePHI(now[i]->getType(), 2);
-        node->addIncoming(now[i], before), node->addIncoming(then[i], last);
-        now[i] = node;
-      }
+      when_carrying(ir_.CreateICmpSLT(next, end), now, [&](std::vector<Value*>& then) { fold_slot(next, slot, then); });
     }
   });
   std::vector<Value*> results;
@@ -213,15 +200,19 @@ std::vector<llvm::Value*> GpuEmitter::fold_chunk_value(const std::vector<int>& r
 
 // Lane i with lane i + 32, then 16, ... 1: first those of one thread, then those of two.
 llvm::Value* GpuEmitter::halve(const NestValue& reduce, std::vector<Value*> lanes) {
+  Value* v = halve_slots(reduce, std::move(lanes));
+  for (int distance = schedule_.team() / 2; distance > 0; distance /= 2)
+    v = emit_combine(at(1), reduce, v, gpu_.from_later(v, distance, schedule_.team()));
+  return v;
+}
+
+llvm::Value* GpuEmitter::halve_slots(const NestValue& reduce, std::vector<Value*> lanes) {
   while (lanes.size() > 1) {
     const std::size_t half = lanes.size() / 2;
     for (std::size_t i = 0; i < half; ++i) lanes[i] = emit_combine(at(1), reduce, lanes[i], lanes[i + half]);
     lanes.resize(half);
   }
-  Value* v = lanes[0];
-  for (int distance = schedule_.team() / 2; distance > 0; distance /= 2)
-    v = emit_combine(at(1), reduce, v, gpu_.from_later(v, distance, schedule_.team()));
-  return v;
+  return lanes[0];
 }
 
 // The tree over `count` neighbouring threads; those without a result hold the identity, which changes nothing.

@@ -172,7 +172,13 @@ void schedule_rows(const LoopNest& nest, const Target& target, GpuSchedule& s, c
   if (count.is_const() && !s.part) s.kept = kept_rows(nest, count.value(), s.y, target);
 }
 
-// Whether what a nest folds lies along its last row loop: of folded chunks, which any shape can walk.
+// Nothing that is computed from a fold meets the folded elements again.
+bool walked_once(const LoopNest& nest) {
+  return std::ranges::all_of(
+      nest.values, [&](const NestValue& v) { return v.stage == 0 || (v.stage == 1 && !(v.axes & nest.reduced)); });
+}
+
+// Whether what a nest folds lies along its last row loop.
 bool lies_along_rows(const LoopNest& nest, const GpuSchedule& s, const Loop& folded) {
   return std::ranges::all_of(nest.accesses, [&](const Access& a) {
     return !stride(a, folded).is_const(1) && stride(a, s.rows.back()).is_const(1);
@@ -181,6 +187,7 @@ bool lies_along_rows(const LoopNest& nest, const GpuSchedule& s, const Loop& fol
 
 void schedule_columns(const LoopNest& nest, GpuSchedule& s, const Loop& folded) {
   constexpr int kMostChunks = 4, kMostSingles = 16;  // folded at the same time
+  constexpr int kMostLaneThreads = 8;
   s.shape = GpuSchedule::Shape::Columns;
   s.folded = folded;
   s.cols = s.rows.back(), s.rows.pop_back();
@@ -190,7 +197,8 @@ void schedule_columns(const LoopNest& nest, GpuSchedule& s, const Loop& folded) 
   const std::int64_t elements = s.part ? s.part : std::max<std::int64_t>(likely(count), 1);
   const std::int64_t chunks = (elements + s.chunk - 1) / s.chunk;
   const int together = s.one_chunk ? 1 : std::min(s.chunk == 1 ? kMostSingles : kMostChunks, power_at_least(chunks));
-  s.y = s.fold_lanes * together;
+  if (s.fold_lanes > kMostLaneThreads) s.slots = s.fold_lanes / kMostLaneThreads;
+  s.y = s.lane_threads() * (s.slots > 1 ? 1 : together);
 }
 
 }  // namespace
@@ -214,7 +222,8 @@ GpuSchedule make_gpu_schedule(const LoweredGroup& lowered, const Target& target)
   s.fold_lanes = nest.fold_lanes;
   s.chunk = nest.fold_lanes == 1 ? 1 : kReductionChunk;
   s.one_chunk = !s.part && count.is_const() && count.value() > 0 && count.value() <= s.chunk;
-  if (s.rows.empty() || !(nest.fold_lanes == kOuterLanes || (s.chunk == 1 && lies_along_rows(nest, s, folded))))
+  const bool across = !s.rows.empty() && walked_once(nest) && lies_along_rows(nest, s, folded);
+  if (s.rows.empty() || !(nest.fold_lanes == kOuterLanes || across))
     schedule_rows(nest, target, s, folded);
   else
     schedule_columns(nest, s, folded);

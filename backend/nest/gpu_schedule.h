@@ -24,6 +24,7 @@ struct GpuSchedule {
   int x = 1, y = 1;  // threads of a block
   int width = 1;     // Elements: where addresses allow it, elements per thread and access
   int fold_lanes = 0;
+  int slots = 1;              // Columns: lanes of a thread
   std::int64_t chunk = 0;     // elements folded in lanes before the tree
   bool one_chunk = false;     // no more elements than that, known now
   std::int64_t part = 0;      // Rows, Columns: a block folds so many elements and leaves what follows to another nest
@@ -35,6 +36,8 @@ struct GpuSchedule {
   // Threads that fold one chunk of a row together, and how many such teams do so at the same time.
   int team() const { return x > 32 ? 32 : x; }
   int teams() const { return x / team(); }
+  // Columns: threads that share the lanes of a column's chunk.
+  int lane_threads() const { return fold_lanes / slots; }
 };
 
 // Throws InternalError if the nest folds axes in an order no shape can walk (can_schedule).
