@@ -250,15 +250,55 @@ void check_written(Warp& warp, const Addresses& at, const Place& place, unsigned
           lane);
 }
 
+namespace {
+
+// The cells of what is accessed, with the tag's bits and the place among them.
+struct Cells {
+  CellPages& pages;
+  Tag launch;
+  std::size_t offset;
+};
+
+Cells cells_of(Warp& warp, Space space, Address at) {
+  if (space == Space::kShared) return {*warp.block->shared_cells, warp.block->shared_tag, at};
+  return {warp.launch->memory.cells(), warp.tag >> kLaunchShift << kLaunchShift, warp.launch->memory.offset(at)};
+}
+
+bool is_watched(const Place& place) { return place.space == Space::kGlobal || place.space == Space::kShared; }
+
+}  // namespace
+
 void check_lane(Warp& warp, const Addresses& at, const Place& place, unsigned bytes, int lane, bool writes, bool atomic,
                 const void* value) {
-  if (place.space != Space::kGlobal && place.space != Space::kShared) return;
-  bool shared = place.space == Space::kShared;
-  CellPages& cells = shared ? *warp.block->shared_cells : warp.launch->memory.cells();
-  std::size_t offset = shared ? at[lane] : warp.launch->memory.offset(at[lane]);
+  if (!is_watched(place)) return;
+  Cells cells = cells_of(warp, place.space, at[lane]);
   bool same = value && !std::memcmp(place.data[lane], value, bytes);
-  Tag launch = shared ? warp.block->shared_tag : warp.tag >> kLaunchShift << kLaunchShift;
-  check_races(warp, cells, launch, offset, bytes, {place.space, at[lane], lane, writes, atomic, same});
+  check_races(warp, cells.pages, cells.launch, cells.offset, bytes,
+              {place.space, at[lane], lane, writes, atomic, false, same});
+}
+
+void check_reads(Warp& warp, const Addresses& at, const Place& place, unsigned bytes, bool atomic) {
+  if (!is_watched(place)) return;
+  int first = std::countr_zero(warp.mask);
+  Cells cells = cells_of(warp, place.space, at[first]);
+  if (place.contiguous && !atomic && bytes >= 4 &&
+      check_row(warp, cells.pages, cells.launch, cells.offset, bytes / 4, false))
+    return;
+  std::uint64_t differs = 0;
+  for (int lane = 0; lane < kLanes; ++lane) differs |= warp.runs(lane) ? at[lane] ^ at[first] : 0;
+  bool alone = (warp.mask & (warp.mask - 1)) == 0;
+  if (!differs && !alone)
+    return check_races(warp, cells.pages, cells.launch, cells.offset, bytes,
+                       {place.space, at[first], first, false, atomic, true, false});
+  for (int lane = 0; lane < kLanes; ++lane)
+    if (warp.runs(lane)) check_lane(warp, at, place, bytes, lane, false, atomic, nullptr);
+}
+
+bool check_row_of_writes(Warp& warp, const Addresses& at, const Place& place, unsigned bytes) {
+  if (!is_watched(place)) return true;
+  if (bytes < 4) return false;
+  Cells cells = cells_of(warp, place.space, at[0]);
+  return check_row(warp, cells.pages, cells.launch, cells.offset, bytes / 4, true);
 }
 
 }  // namespace emulated

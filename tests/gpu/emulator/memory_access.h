@@ -32,6 +32,10 @@ void check_written(Warp& warp, const Addresses& at, const Place& place, unsigned
 void check_lane(Warp& warp, const Addresses& at, const Place& place, unsigned bytes, int lane, bool writes, bool atomic,
                 const void* value);
 
+// Races of all lanes that read. Of those that write, false where each has to be looked at alone.
+void check_reads(Warp& warp, const Addresses& at, const Place& place, unsigned bytes, bool atomic);
+bool check_row_of_writes(Warp& warp, const Addresses& at, const Place& place, unsigned bytes);
+
 // What text says of an address, for messages.
 std::string described(const Warp& warp, Space space, Address at);
 

@@ -53,11 +53,6 @@ LoadElement loader(unsigned bytes, unsigned register_bytes, bool sign) {
   }
 }
 
-void check_lanes(Warp& warp, const Addresses& at, const Place& place, unsigned bytes, bool atomic) {
-  for (int lane = 0; lane < kLanes; ++lane)
-    if (warp.runs(lane)) check_lane(warp, at, place, bytes, lane, false, atomic, nullptr);
-}
-
 void load(Warp& warp, const Instruction& i) {
   Addresses at;
   addresses_of(warp, i, at);
@@ -68,7 +63,7 @@ void load(Warp& warp, const Instruction& i) {
     Place place;
     locate(warp, own, space, bytes, AccessKind::kLoad, place);
     check_written(warp, own, place, bytes);
-    if (warp.launch->checks.races) check_lanes(warp, own, place, bytes, i.flags & kStrong);
+    if (warp.launch->checks.races) check_reads(warp, own, place, bytes, i.flags & kStrong);
     for (unsigned one = 0; one < i.lanes; ++one)
       if (rows[one] != kNoRow) element(warp, place, one, rows[one]);
   });
@@ -122,7 +117,8 @@ void store(Warp& warp, const Instruction& i) {
   for_each_space(warp, i, at, [&](Space space, Addresses& own) {
     Place place;
     locate(warp, own, space, bytes, AccessKind::kStore, place);
-    if (place.contiguous && i.lanes == 1 && i.bytes == i.a_bytes && !warp.launch->checks.races) {
+    if (place.contiguous && i.lanes == 1 && i.bytes == i.a_bytes && !(i.flags & kStrong) &&
+        (!warp.launch->checks.races || check_row_of_writes(warp, own, place, bytes))) {
       std::memcpy(place.data[0], warp.at<std::byte>(warp.launch->program.rows[i.more]), std::size_t{kLanes} * bytes);
       std::memset(place.written[0], 1, std::size_t{kLanes} * bytes);
       return;

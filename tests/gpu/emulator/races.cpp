@@ -69,7 +69,7 @@ bool ordered(const Warp& warp, Tag earlier, Tag now) {
   if (differs >> kBarrierShift & kBarrierBits) return true;
   if (earlier & kManyWarps) return false;
   Tag threads = differs >> kThreadShift & kThreadBits;
-  if (!threads && !(earlier & kManyThreads)) return true;
+  if (!threads && !((earlier | now) & kManyThreads)) return true;
   return threads < kLanes && (differs >> kSyncShift & kSyncBits);
 }
 
@@ -125,7 +125,8 @@ CellPages::Found CellPages::at(std::size_t offset, bool bytes) {
 void check_races(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, unsigned bytes,
                  const RaceAccess& access) {
   Tag own = warp.tag & ((Tag{1} << kLaunchShift) - 1);
-  Tag now = (own | launch) + (static_cast<Tag>(access.lane) << kThreadShift) + (access.atomic ? kAtomicTag : 0);
+  Tag now = (own | launch) + (static_cast<Tag>(access.lane) << kThreadShift) + (access.atomic ? kAtomicTag : 0) +
+            (access.by_all ? kManyThreads : 0);
   if (bytes < 4) {
     CellPages::Found found = pages.at(offset, true);
     check_cell(warp, *found.word, now, access, false);
@@ -137,6 +138,44 @@ void check_races(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, u
     check_cell(warp, *found.word, now, access, true);
     for (unsigned byte = 0; found.bytes && byte < 4; ++byte) check_cell(warp, found.bytes[byte], now, access, false);
   }
+}
+
+namespace {
+
+// Of another launch, by the same thread, or with a barrier of the block between: what most accesses are.
+bool plainly_ordered(Tag earlier, Tag now) {
+  Tag differs = earlier ^ now;
+  bool other_launch = differs >> kLaunchShift;
+  bool same_block = !(differs >> kBlockShift & kBlockBits) && !(earlier & kManyBlocks);
+  bool same_thread = !(differs >> kThreadShift & kThreadBits) && !(earlier & (kManyThreads | kManyWarps));
+  return other_launch | (same_block & (same_thread | bool(differs >> kBarrierShift & kBarrierBits)));
+}
+
+}  // namespace
+
+bool check_row(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, unsigned words_per_lane, bool writes) {
+  std::size_t count = std::size_t{kLanes} * words_per_lane;
+  if ((offset ^ (offset + 4 * count - 1)) >> CellPages::kPageShift) return false;
+  CellPages::Found found = pages.at(offset, false);
+  if (found.bytes) return false;
+  Tag own = (warp.tag & ((Tag{1} << kLaunchShift) - 1)) | launch, step = Tag{1} << kThreadShift;
+  bool free = true;
+  Tag now = own;
+  for (std::size_t word = 0; word < count; now += step)
+    for (std::size_t end = word + words_per_lane; word < end; ++word) {
+      free &= plainly_ordered(found.word[word].writer, now);
+      if (writes) free &= plainly_ordered(found.word[word].reader, now);
+    }
+  if (!free) return false;
+  now = own;
+  for (std::size_t word = 0; word < count; now += step)
+    for (std::size_t end = word + words_per_lane; word < end; ++word) {
+      if (writes)
+        found.word[word].writer = now;
+      else
+        found.word[word].reader = with_reader(found.word[word].reader, now);
+    }
+  return true;
 }
 
 Tag next_launch_tag(DeviceMemory& memory) { return memory.cells().next_launch(); }

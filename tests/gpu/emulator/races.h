@@ -53,12 +53,16 @@ struct RaceAccess {
   Address address;
   int lane;
   bool writes, atomic;
+  bool by_all;      // the lanes that run all read these bytes at once
   bool same_value;  // what is written is there already: that others write it as well does no harm
 };
 
 // Throws a Fault. `launch`: the tag's bits of the launch, or of the block for memory of its own.
 void check_races(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, unsigned bytes,
                  const RaceAccess& access);
+// For lanes that all run and whose words lie one behind the other: whether there is nothing to find, and then it is
+// done; else each lane is to be looked at.
+bool check_row(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, unsigned words_per_lane, bool writes);
 Tag next_launch_tag(DeviceMemory& memory);
 
 }  // namespace emulated
