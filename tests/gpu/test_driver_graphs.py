@@ -150,6 +150,11 @@ def test_streams_have_to_be_joined_again(driver):
     driver("cuMemsetD8Async", address, 0, 8, b)
     assert end_code(driver, a) == UNJOINED
     assert status(driver, b) == 0
+    # A stream that goes takes the capture that began there along.
+    gone = driver.stream()
+    begin(driver, gone)
+    driver("cuStreamDestroy_v2", gone)
+    driver.allocate(8)
     # Two captures stay two.
     begin(driver, a)
     begin(driver, b)

@@ -151,6 +151,12 @@ def test_copies_and_fills(driver):
     driver("cuMemcpy", ctypes.addressof(host), a, 1024)
     assert host.raw == data
     driver("cuMemcpyHtoD_v2", a, host, 0)
+    # What nobody has written is no zero, also where it was copied from such memory.
+    fresh, copied = driver.allocate(8), driver.upload(b"12345678")
+    driver("cuMemsetD8_v2", fresh + 2, 1, 2)
+    assert driver.download(fresh, 8) == b"\xa5\xa5\1\1\xa5\xa5\xa5\xa5"
+    driver("cuMemcpyDtoD_v2", copied, fresh, 4)
+    assert driver.download(copied, 8) == b"\xa5\xa5\1\0015678"
 
 
 @emulated(devices="sm_90:64M,sm_90:64M")

@@ -107,6 +107,14 @@ void record_work(Stream& stream, Work work) {
 
 void invalidate(Capture& capture) { capture.invalid = true; }
 
+void abandon_capture(Stream& stream) {
+  const std::lock_guard guard(streams_lock());
+  if (!stream.capture) return;
+  const auto capture = stream.capture;
+  capture->invalid = true;
+  if (capture->origin.lock().get() == &stream) let_go(capture);
+}
+
 void refuse_while_capturing() {
   if (mode_of_thread == kRelaxedCapture) return;
   const std::lock_guard guard(captures().lock);

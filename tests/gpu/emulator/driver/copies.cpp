@@ -39,6 +39,19 @@ CUresult lost(const std::string& what, const Side& side, std::size_t bytes) {
   return CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
+// What nobody has written reads as something that no program expects: zeros would hide it.
+void spoil_unwritten(std::byte* to, const Side& from, std::size_t bytes) {
+  const std::uint8_t* written = from.device->memory->written(from.address);
+  for (std::size_t i = 0; i < bytes;) {
+    const void* found = std::memchr(written + i, 0, bytes - i);
+    if (!found) return;
+    for (i = static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - written); i < bytes && !written[i];
+         ++i) {
+      to[i] = std::byte{0xa5};
+    }
+  }
+}
+
 CUresult copy_now(const std::string& what, const Side& to, const Side& from, const void* kept, std::size_t bytes) {
   if (to.device && from.device) {
     if (to.device->memory->copy(to.address, from.address, bytes, from.device->memory.get())) return CUDA_SUCCESS;
@@ -49,7 +62,9 @@ CUresult copy_now(const std::string& what, const Side& to, const Side& from, con
                                                                                   : lost(what, to, bytes);
   }
   if (from.device) {
-    return from.device->memory->read(to.host(), from.address, bytes) ? CUDA_SUCCESS : lost(what, from, bytes);
+    if (!from.device->memory->read(to.host(), from.address, bytes)) return lost(what, from, bytes);
+    spoil_unwritten(static_cast<std::byte*>(to.host()), from, bytes);
+    return CUDA_SUCCESS;
   }
   std::memmove(to.host(), kept ? kept : from.host(), bytes);
   return CUDA_SUCCESS;

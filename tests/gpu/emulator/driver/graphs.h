@@ -32,6 +32,8 @@ struct Capture {
 // Under streams_lock(): adds the work to the graph that the stream is recorded into.
 void record_work(Stream& stream, Work work);
 void invalidate(Capture& capture);
+// The stream is being destroyed: a recording that began there has come to nothing.
+void abandon_capture(Stream& stream);
 
 // Throws where a capture under way forbids calls that are not recorded: see cuStreamBeginCapture's modes.
 void refuse_while_capturing();

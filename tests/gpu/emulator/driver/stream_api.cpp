@@ -105,6 +105,7 @@ EMULATED_API(cuStreamCreateWithPriority, Context, CUstream* stream, unsigned fla
 EMULATED_API(cuStreamDestroy_v2, Context, CUstream stream) {
   check(reinterpret_cast<std::uintptr_t>(stream) > kPerThreadStream);
   const auto gone = handles<Stream>().remove(stream);
+  abandon_capture(*gone);
   const auto last = newest(*gone);
   if (!last || last->done) {
     gone->context->forget(gone.get());

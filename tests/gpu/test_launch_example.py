@@ -1,0 +1,117 @@
+"""The examples that launch a graph from its files, in C and in Python, on the emulated driver."""
+
+import json
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from gpu.emulated_driver import copy_of_library
+from gpu.small_kernels import small_kernels
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "gpu"
+PROGRAM = """
+import minidynamo as torch
+
+
+def f(x, y):
+    return (x * y + 1).relu().sum(1), torch.softmax(x, -1)
+
+
+torch.manual_seed(0)
+x, y = torch.randn(64, 100), torch.randn(100)
+for name, tensor in {"x": x, "y": y}.items():
+    tensor.numpy().tofile(f"in_{name}.bin")
+for number, tensor in enumerate(torch.compile(f)(x, y)):
+    tensor.numpy().tofile(f"expected_{number}.bin")
+"""
+
+
+@pytest.fixture(scope="module", params=["c", "python"])
+def launch(request, tmp_path_factory):
+    """Runs one of the two programs; its output, or its complaint."""
+    command = [sys.executable, EXAMPLES / "launch.py"]
+    if request.param == "c":
+        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-19")
+        assert compiler, "no C compiler"
+        program = tmp_path_factory.mktemp("launch") / "launch"
+        warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+        subprocess.run([compiler, *warnings, EXAMPLES / "launch.c", "-o", program, "-ldl"], check=True)
+        command = [program]
+
+    def run(folder, *words, **environment):
+        environment = {**os.environ, "MINIDYNAMO_CUDA_DRIVER": copy_of_library(), **environment}
+        whole = [*command, folder, "0", *words]
+        done = subprocess.run(whole, env=environment, capture_output=True, text=True, timeout=100)
+        return done.stdout if done.returncode == 0 else done.stderr
+
+    return run
+
+
+def write_manifest(folder, **changes):
+    (folder / "code.ptx").write_text(small_kernels())
+    tensor = {"name": "x", "memory": "input 0", "dtype": "int32", "sizes": [8], "strides": [1], "shift": 0, "bytes": 32}
+    graph = {
+        "inputs": [tensor],
+        "outputs": [{**tensor, "bytes": None}],
+        "constants": [],
+        "temporaries": [],
+        "kernels": [0],
+    }
+    arguments = [
+        {"kind": "buffer", "of": "input 0", "dtype": "int32", "shift": 2},
+        {"kind": "cols", "value": 4},
+        {"kind": "param", "value": -3},
+    ]
+    kernel = {"file": "code.ptx", "entry": "affine", "name": "affine", "graph": 0, "arguments": arguments, "why": ""}
+    kernel |= {"grid": [1, 1, 1], "block": [32, 1, 1], "shared_bytes": 0, **changes}
+    (folder / "manifest.json").write_text(json.dumps({"version": 1, "graphs": [graph], "kernels": [kernel]}, indent=1))
+
+
+def test_a_manifest_written_by_hand(launch, tmp_path):
+    write_manifest(tmp_path)
+    (tmp_path / "x.bin").write_bytes(struct.pack("8i", *range(8)))
+    assert launch(tmp_path, tmp_path / "x.bin") == "output_0.bin: 32 bytes\n"
+    content = (tmp_path / "output_0.bin").read_bytes()
+    assert struct.unpack("8i", content) == (0, 1, -5, -8, -11, -14, 6, 7)
+
+
+@pytest.mark.parametrize(
+    "changes, files, complaint",
+    [
+        ({"file": None, "why": "there is none"}, ["x.bin"], "there is none"),
+        ({"entry": "nothing"}, ["x.bin"], "CUDA_ERROR_NOT_FOUND"),
+        ({"block": [2000, 1, 1]}, ["x.bin"], "CUDA_ERROR_INVALID_VALUE"),
+        ({}, ["short.bin"], "launch"),
+    ],
+    ids=["no kernel", "no entry", "block", "size"],
+)
+def test_what_goes_wrong_is_said(launch, tmp_path, changes, files, complaint):
+    write_manifest(tmp_path, **changes)
+    (tmp_path / "x.bin").write_bytes(bytes(32))
+    (tmp_path / "short.bin").write_bytes(bytes(31))
+    said = launch(tmp_path, *(tmp_path / name for name in files))
+    assert complaint in said or "another size" in said
+    assert not (tmp_path / "output_0.bin").exists()
+
+
+def test_no_driver(launch, tmp_path):
+    write_manifest(tmp_path)
+    (tmp_path / "x.bin").write_bytes(bytes(32))
+    assert "nowhere.so" in launch(tmp_path, tmp_path / "x.bin", MINIDYNAMO_CUDA_DRIVER="/nowhere.so")
+
+
+def test_files_of_the_command_ptx(launch, tmp_path):
+    """The graph's results on the device are those of the processor, to the bit."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "minidynamo", "ptx", "--target", "sm_80", "-o", "out", "program.py"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=100)
+    said = launch(tmp_path / "out", tmp_path / "in_x.bin", tmp_path / "in_y.bin")
+    assert said == "output_0.bin: 256 bytes\noutput_1.bin: 25600 bytes\n"
+    for number in (0, 1):
+        result = (tmp_path / "out" / f"output_{number}.bin").read_bytes()
+        assert result == (tmp_path / f"expected_{number}.bin").read_bytes()
