@@ -171,7 +171,10 @@ bool find_positions(const DeviceCall& c) {
   p.from.data = address_of(*x), p.flag = largest;
   if (both) p.to.data = address_of(*c.out[0]);
   p.positions.data = address_of(*c.out.back());
-  launch(by_dtype("extreme", x->dtype), x->device(), p.lines.total, p);
+  if (p.size >= 2 * kLineThreads)
+    launch(by_dtype("extreme_together", x->dtype), x->device(), p.lines.total * kLineThreads, p, kLineThreads);
+  else
+    launch(by_dtype("extreme", x->dtype), x->device(), p.lines.total, p);
   return true;
 }
 

@@ -107,7 +107,31 @@ bool run_create(const DeviceCall& c) {
   }
 }
 
+namespace {
+
+bool draw_each_event(const DeviceCall& c, int argument) {
+  const TensorImpl& out = *c.out[0];
+  const std::string entry = by_dtype("bernoulli_each", out.dtype);
+  const TensorRef probabilities =
+      converted(c.args[static_cast<std::size_t>(argument)].get<TensorRef>(), DType::Float64);
+  EventsParams p{};
+  if (!has_kernel(entry) || !probabilities) return false;
+  const DimVec from = spread(*probabilities, out.sizes);
+  if (!lay_out(out.sizes, p.draw.space, {{out.strides, p.draw.to.strides}, {from, p.probability.strides}}))
+    return false;
+  p.draw.to.data = address_of(out), p.probability.data = address_of(*probabilities);
+  const std::uint64_t blocks = blocks_f32(static_cast<std::uint64_t>(p.draw.space.total));
+  const RandomRange r = reserve_random(blocks);
+  p.draw.seed = r.seed, p.draw.first = r.first;
+  launch(entry, out.device(), static_cast<std::int64_t>(blocks), p);
+  return true;
+}
+
+}  // namespace
+
 bool run_random(const DeviceCall& c) {
+  if (c.op.id == id::Bernoulli) return draw_each_event(c, 0);
+  if (c.op.id == id::BernoulliTensor) return draw_each_event(c, 1);
   const TensorImpl& out = *c.out[0];
   DrawParams p{};
   const char* kernel = nullptr;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
@@ -31,6 +33,9 @@ namespace {
                     fmt::format("out of range: tried to access index {} on a tensor of {} elements.", at, size));
     case OutsideWords::Indexing:
       throw OpError(ErrorKind::Index, bounds);
+    case OutsideWords::Class:
+      throw OpError(ErrorKind::Runtime,
+                    at < 0 ? "Class values must be non-negative." : "Class values must be smaller than num_classes.");
     case OutsideWords::Bounds:
       break;
   }
@@ -39,6 +44,10 @@ namespace {
 
 void raise_failure(const device::KernelStatus& status, const char* kernel) {
   if (static_cast<Failure>(status.code) == Failure::Position) raise_position(status);
+  if (static_cast<Failure>(status.code) == Failure::Probability)
+    throw OpError(ErrorKind::Runtime, "bernoulli(): probabilities must lie in [0, 1], but one is " +
+                                          std::to_string(std::bit_cast<double>(status.details[0])));
+  if (static_cast<Failure>(status.code) == Failure::Body) throw OpError(ErrorKind::Runtime, "ZeroDivisionError");
   device::raise_failed_body(status, kernel);
 }
 

@@ -5,12 +5,13 @@
 
 namespace md::device_blocks {
 
-bool run_reading(const DeviceCall& c);  // positions.cpp
-bool run_writing(const DeviceCall& c);  // positions.cpp
-bool run_product(const DeviceCall& c);  // products.cpp
-bool run_lines(const DeviceCall& c);    // lines.cpp
-bool run_windows(const DeviceCall& c);  // windows.cpp
-bool run_joining(const DeviceCall& c);  // joining.cpp
+bool run_reading(const DeviceCall& c);    // positions.cpp
+bool run_writing(const DeviceCall& c);    // positions.cpp
+bool run_product(const DeviceCall& c);    // products.cpp
+bool run_lines(const DeviceCall& c);      // lines.cpp
+bool run_windows(const DeviceCall& c);    // windows.cpp
+bool run_searching(const DeviceCall& c);  // searching.cpp
+bool run_joining(const DeviceCall& c);    // joining.cpp
 
 // `x` with its values copied into `out`, unless it is that very tensor.
 bool copy_unless_same(const TensorImpl& x, const TensorImpl& out);

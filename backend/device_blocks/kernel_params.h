@@ -25,7 +25,7 @@ struct Tensor {
   Strides strides;
 };
 // How a call words that a position is outside.
-enum class OutsideWords : Word { Bounds, Indexing, InSelf, OfCopy, Flat };
+enum class OutsideWords : Word { Bounds, Indexing, InSelf, OfCopy, Flat, Class };
 // An integer tensor that names positions along one dimension of another.
 struct IndexTensor {
   std::uint64_t data;
@@ -36,7 +36,7 @@ struct IndexTensor {
 };
 
 // What a kernel has found wrong (backend/device/statuses.h).
-enum class Failure : std::int32_t { None, Body, Position };
+enum class Failure : std::int32_t { None, Body, Position, Probability };
 
 inline constexpr int kMostOperands = 3;
 struct PointwiseParams {
@@ -107,6 +107,7 @@ struct WriteAtParams {
   std::uint64_t status;
 };
 
+inline constexpr int kLineThreads = 256;  // that find the extreme of one line
 // Lines of `size` elements that begin at the points of `lines`.
 struct LineParams {
   Space lines;
@@ -146,6 +147,34 @@ struct DrawParams {
   double p;
   std::uint64_t low, range;
 };
+// An event for each of several probabilities, which are float64s.
+struct EventsParams {
+  DrawParams draw;
+  Tensor probability;
+  std::uint64_t status;
+};
+
+// Two operands that have the result's dtype.
+struct PairParams {
+  Space space;
+  Tensor out, a, b;
+};
+// For each point of `space` the first place of its row of `size` sorted values that lies at or behind (`right`: behind)
+// the point's value; values are float64s or int64s.
+struct SearchParams {
+  Space space;
+  Tensor out, rows, values;
+  Word size, step, right, wide;  // wide: results are int64s, else int32s
+};
+// A row of `classes` results for each point.
+struct ClassParams {
+  Space space;
+  Tensor from;
+  std::uint64_t to;
+  Word classes;
+  IndexTensor named;  // how a class outside is told
+  std::uint64_t status;
+};
 
 inline constexpr int kWindowDims = 3;
 struct WindowAxis {
@@ -157,6 +186,14 @@ struct WindowParams {
   Tensor from, to, positions;
   Word positions_step[kWindowDims];
   Word divisor, with_padding, adaptive;
+};
+enum class Resampling : Word { Nearest, NearestExact, Linear };
+struct ResampleParams {
+  WindowAxis axes[kWindowDims];
+  double ratio[kWindowDims];  // of positions of the operand to those of the result, in the working dtype
+  Space planes;
+  Tensor from, to;
+  Word mode, aligned;
 };
 struct ConvolutionParams {
   WindowAxis axes[kWindowDims];

@@ -227,7 +227,7 @@ bool scatter_along(const DeviceCall& c, Combine combine, bool number) {
   const TensorImpl &index = c.tensor(2), &out = *c.out[0];
   if (!is_positions(index) || index.numel() == 0) return false;
   WriteAtParams p{};
-  p.combine = static_cast<Word>(combine);
+  p.combine = static_cast<Word>(combine), p.whole_scale = 1;
   const int d = c.dim(out.dim());
   p.index[0] = index_along(index, out, d, OutsideWords::Bounds);
   DimVec source(index.sizes.size());

@@ -86,6 +86,39 @@ bool convolve(const DeviceCall& c) {
   return true;
 }
 
+// How far the operand's positions go for one of the result's, in the working dtype W.
+template <class W>
+double ratio_of(const WindowAxis& d, bool aligned, const Arg& scale) {
+  if (aligned) return d.out > 1 ? static_cast<W>(d.in - 1) / static_cast<W>(d.out - 1) : W(0);
+  if (scale.is<double>() && scale.get<double>() > 0) return static_cast<W>(1.0 / scale.get<double>());
+  return static_cast<W>(d.in) / static_cast<W>(d.out);
+}
+
+bool resample(const DeviceCall& c) {
+  const TensorImpl &x = c.tensor(0), &out = *c.out[0];
+  const std::string entry = by_dtype("resample", x.dtype);
+  const std::string& mode = c.args[2].get<std::string>();
+  ResampleParams p{};
+  const std::size_t n = window_rank(c);
+  set_axes(x, out, n, p.axes);
+  p.aligned = c.args[3].get<bool>();
+  p.mode = static_cast<Word>(mode == "linear"    ? Resampling::Linear
+                             : mode == "nearest" ? Resampling::Nearest
+                                                 : Resampling::NearestExact);
+  const auto& scales = c.args[4].get<ListArg>().items;
+  for (std::size_t k = 0; k < kWindowDims; ++k) {
+    const Arg scale = k + n < kWindowDims ? Arg() : scales[k + n - kWindowDims];
+    p.ratio[k] = x.dtype == DType::Float64 ? ratio_of<double>(p.axes[k], p.aligned, scale)
+                                           : ratio_of<float>(p.axes[k], p.aligned, scale);
+  }
+  const DimVec from = leading(x.strides, n), to = leading(out.strides, n);
+  if (!has_kernel(entry) || !lay_out(leading(x.sizes, n), p.planes, {{from, p.from.strides}, {to, p.to.strides}}))
+    return false;
+  p.from.data = address_of(x), p.to.data = address_of(out);
+  launch(entry, x.device(), out.numel(), p);
+  return true;
+}
+
 }  // namespace
 
 bool run_windows(const DeviceCall& c) {
@@ -99,6 +132,8 @@ bool run_windows(const DeviceCall& c) {
       return pool_adaptively(c, true);
     case id::AdaptiveAvgPool:
       return pool_adaptively(c, false);
+    case id::Resample:
+      return resample(c);
     case id::Convolution:
       return convolve(c);
     default:

@@ -39,16 +39,18 @@ template <class F>
   for (Word i = static_cast<Word>(block_number()) * threads_of_block() + thread_in_block(); i < total; i += step) f(i);
 }
 
-// f(dimension, coordinate) of point i.
+// f(dimension, coordinate) of point i. The outermost one takes no division.
 template <class F>
 [[gnu::always_inline]] inline void for_each_coordinate(const Space& s, Word i, F&& f) {
+  if (s.rank == 0) return;
   auto left = static_cast<std::uint64_t>(i);
 #pragma clang loop unroll(disable)
-  for (Word d = 0; d < s.rank; ++d) {
+  for (Word d = 0; d < s.rank - 1; ++d) {
     const auto size = static_cast<std::uint64_t>(s.sizes[d]);
     f(d, static_cast<Word>(left % size));
     left /= size;
   }
+  f(s.rank - 1, static_cast<Word>(left));
 }
 
 template <class T>
@@ -61,6 +63,18 @@ struct NotedStatus {
   std::int32_t code, taken;
   Word details[7];
 };
+
+// A position outside, noted by the first thread that finds one.
+inline void note_outside(std::uint64_t status, const IndexTensor& index, Word at) {
+  auto* s = at_address<NotedStatus>(status);
+  if (__atomic_exchange_n(&s->taken, 1, __ATOMIC_RELAXED)) return;
+  s->details[0] = at;
+  s->details[1] = index.dim;
+  s->details[2] = index.size;
+  s->details[3] = index.words;
+  show_to_host();
+  *static_cast<volatile std::int32_t*>(&s->code) = static_cast<std::int32_t>(Failure::Position);
+}
 
 // The builder of single values, for arguments that need no large angles.
 template <class T>

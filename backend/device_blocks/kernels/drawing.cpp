@@ -27,6 +27,14 @@ inline Block philox_block(std::uint64_t seed, std::uint64_t counter) {
   return {{x0, x1, x2, x3}};
 }
 
+inline void note_improbable(std::uint64_t status, double probability) {
+  auto* s = at_address<NotedStatus>(status);
+  if (__atomic_exchange_n(&s->taken, 1, __ATOMIC_RELAXED)) return;
+  s->details[0] = std::bit_cast<Word>(probability);
+  show_to_host();
+  *static_cast<volatile std::int32_t*>(&s->code) = static_cast<std::int32_t>(Failure::Probability);
+}
+
 // Element i of `to` becomes value(block, number in the block), kOfBlock to a block.
 template <class T, int kOfBlock, class F>
 [[gnu::always_inline]] inline void draw(const DrawParams& p, F&& value) {
@@ -96,6 +104,29 @@ template <class T>
   });
 }
 
+// With a probability for each element. One that is none is noted.
+template <class T>
+[[gnu::always_inline]] inline void draw_each_event(const EventsParams& e) {
+  const DrawParams& p = e.draw;
+  for_each_point((p.space.total + 3) / 4, [&](Word number) {
+    const Block block = philox_block(p.seed, p.first + static_cast<std::uint64_t>(number));
+    for (int k = 0; k < 4 && number * 4 + k < p.space.total; ++k) {
+      Word to = 0, from = 0;
+      for_each_coordinate(p.space, number * 4 + k, [&](Word d, Word at) {
+        to += at * p.to.strides.of[d];
+        from += at * e.probability.strides.of[d];
+      });
+      const double probability = at_address<const double>(e.probability.data)[from];
+      if (!(probability >= 0 && probability <= 1)) note_improbable(e.status, probability);
+      const std::uint32_t word = k == 0   ? block.words[0]
+                                 : k == 1 ? block.words[1]
+                                 : k == 2 ? block.words[2]
+                                          : block.words[3];
+      at_address<T>(p.to.data)[to] = convert_value<T>(static_cast<double>(word) * 0x1p-32 < probability);
+    }
+  });
+}
+
 }  // namespace
 
 #define MD_DRAW_FLOATS(N, T)                                    \
@@ -104,7 +135,8 @@ template <class T>
 MD_FOR_FLOATS(MD_DRAW_FLOATS)
 #define MD_DRAW(N, T)                                               \
   MD_KERNEL void randint_##N(DrawParams p) { draw_integers<T>(p); } \
-  MD_KERNEL void bernoulli_##N(DrawParams p) { draw_events<T>(p); }
+  MD_KERNEL void bernoulli_##N(DrawParams p) { draw_events<T>(p); } \
+  MD_KERNEL void bernoulli_each_##N(EventsParams p) { draw_each_event<T>(p); }
 MD_FOR_DTYPES(MD_DRAW)
 
 }  // namespace md::device_blocks

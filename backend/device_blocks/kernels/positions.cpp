@@ -16,18 +16,6 @@ template <class U>
   });
 }
 
-// Noted by the first thread that finds one.
-inline void note_outside(std::uint64_t status, const IndexTensor& index, Word at) {
-  auto* s = at_address<NotedStatus>(status);
-  if (__atomic_exchange_n(&s->taken, 1, __ATOMIC_RELAXED)) return;
-  s->details[0] = at;
-  s->details[1] = index.dim;
-  s->details[2] = index.size;
-  s->details[3] = index.words;
-  show_to_host();
-  *static_cast<volatile std::int32_t*>(&s->code) = static_cast<std::int32_t>(Failure::Position);
-}
-
 // How far an index moves; negative where its position is outside.
 [[gnu::always_inline]] inline Word distance(const IndexTensor& index, Word offset, Word from_end,
                                             std::uint64_t status) {

@@ -1,4 +1,5 @@
-// Running sums, products and extremes: each thread goes through a line in order, as the definition does.
+// Running sums, products and extremes: each thread goes through a line in order, as the definition does. Extremes of
+// long lines are found by whole blocks.
 #include <limits>
 
 #include "backend/device_blocks/kernels/device.h"
@@ -79,22 +80,65 @@ template <class T>
   });
 }
 
-// The first of the largest (or smallest) values of a line, its position, or both; a NaN wins.
+// Whether x at i is found rather than y at j: the larger (or smaller) one, a NaN before all, the first of equals.
+template <class W>
+[[gnu::always_inline]] inline bool is_found(bool largest, W x, Word i, W y, Word j) {
+  if (x != x || y != y) return x != x && (y == y || i < j);
+  return (largest ? x > y : x < y) || (x == y && i < j);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void store_found(const LineParams& p, Word to, Word place, T element, Word best) {
+  if (p.to.data) at_address<T>(p.to.data)[to] = element;
+  if (p.positions.data) at_address<std::int64_t>(p.positions.data)[place] = best;
+}
+
 template <class T>
 [[gnu::always_inline]] inline void find_extreme(const LineParams& p) {
-  const bool largest = p.flag;
   for_each_line(p, [&](Word from, Word to, Word place) {
     const T* in = at_address<const T>(p.from.data) + from;
     Word best = 0;
     T element = in[0];
     for (Word i = 1; i < p.size; ++i) {
-      const auto next = widen(in[i * p.from_step]), so_far = widen(element);
-      const bool wins = largest ? next > so_far : next < so_far;
-      if ((next != next && so_far == so_far) || (so_far == so_far && wins)) best = i, element = in[i * p.from_step];
+      const T next = in[i * p.from_step];
+      if (is_found(p.flag, widen(next), i, widen(element), best)) best = i, element = next;
     }
-    if (p.to.data) at_address<T>(p.to.data)[to] = element;
-    if (p.positions.data) at_address<std::int64_t>(p.positions.data)[place] = best;
+    store_found(p, to, place, element, best);
   });
+}
+
+// A block finds it in a line; which thread looks at which element does not matter.
+template <class T>
+[[gnu::always_inline]] inline void find_extreme_together(const LineParams& p, MD_SHARED WorkingOf<T>* elements,
+                                                         MD_SHARED Word* places) {
+  const auto thread = static_cast<Word>(thread_in_block());
+  for (Word line = block_number(); line < p.lines.total; line += blocks_of_grid()) {
+    Word from = 0, to = 0, place = 0;
+    for_each_coordinate(p.lines, line, [&](Word d, Word at) {
+      from += at * p.from.strides.of[d];
+      to += at * p.to.strides.of[d];
+      place += at * p.positions.strides.of[d];
+    });
+    const T* in = at_address<const T>(p.from.data) + from;
+    Word best = thread;  // a line has at least as many elements as a block threads
+    auto element = widen(in[best * p.from_step]);
+    for (Word i = thread + kLineThreads; i < p.size; i += kLineThreads) {
+      const auto next = widen(in[i * p.from_step]);
+      if (is_found(p.flag, next, i, element, best)) best = i, element = next;
+    }
+    elements[thread] = element, places[thread] = best;
+    wait_for_block();
+    for (Word half = kLineThreads / 2; half > 0; half /= 2) {
+      if (thread < half) {
+        const auto x = elements[thread + half], y = elements[thread];
+        if (is_found(p.flag, x, places[thread + half], y, places[thread]))
+          elements[thread] = x, places[thread] = places[thread + half];
+      }
+      wait_for_block();
+    }
+    if (thread == 0) store_found<T>(p, to, place, narrow<T>(elements[0]), places[0]);
+    wait_for_block();
+  }
 }
 
 }  // namespace
@@ -108,7 +152,12 @@ MD_FOR_NUMBERS(MD_SCAN)
 MD_FOR_FLOATS(MD_SCAN_FLOATS)
 #define MD_EXTREME(N, T)                                                 \
   MD_KERNEL void cumextreme_##N(LineParams p) { running_extreme<T>(p); } \
-  MD_KERNEL void extreme_##N(LineParams p) { find_extreme<T>(p); }
+  MD_KERNEL void extreme_##N(LineParams p) { find_extreme<T>(p); }       \
+  MD_KERNEL void extreme_together_##N(LineParams p) {                    \
+    MD_SHARED_ARRAY(WorkingOf<T>, elements, kLineThreads);               \
+    MD_SHARED_ARRAY(Word, places, kLineThreads);                         \
+    find_extreme_together<T>(p, elements, places);                       \
+  }
 MD_FOR_DTYPES(MD_EXTREME)
 
 }  // namespace md::device_blocks

@@ -92,6 +92,63 @@ template <class T>
   });
 }
 
+// The two elements a result lies between and the weight of the second.
+template <class W>
+struct Between {
+  Word first, second;
+  W weight;
+};
+template <class W>
+[[gnu::always_inline]] inline Between<W> source_position(const ResampleParams& p, int axis, Word at) {
+  const WindowAxis& d = p.axes[axis];
+  const W ratio = static_cast<W>(p.ratio[axis]), k = static_cast<W>(at);
+  ScalarBuilder<W> b;
+  if (p.mode != static_cast<Word>(Resampling::Linear)) {
+    const W source = p.mode == static_cast<Word>(Resampling::Nearest) ? k * ratio : (k + W(0.5)) * ratio;
+    const Word found = static_cast<Word>(b.floor(source)), nearest = found < d.in - 1 ? found : d.in - 1;
+    return {nearest * d.step, nearest * d.step, W(0)};
+  }
+  const W centre = (k + W(0.5)) * ratio - W(0.5);
+  const W source = p.aligned ? k * ratio : centre < W(0) ? W(0) : centre;
+  const Word found = static_cast<Word>(source), low = found < d.in - 1 ? found : d.in - 1;
+  const W way = source - static_cast<W>(low);
+  return {low * d.step, (low + (low < d.in - 1)) * d.step, way < W(0) ? W(0) : W(1) < way ? W(1) : way};
+}
+
+template <class T>
+[[gnu::always_inline]] inline void resample(const ResampleParams& p) {
+  using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const Word outs = p.axes[0].out * p.axes[1].out * p.axes[2].out;
+  for_each_point(p.planes.total * outs, [&](Word i) {
+    const Word within = i % outs;
+    const Word i0 = within / (p.axes[1].out * p.axes[2].out), i1 = within / p.axes[2].out % p.axes[1].out;
+    const Word i2 = within % p.axes[2].out;
+    Word from = 0, to = i0 * p.axes[0].out_step + i1 * p.axes[1].out_step + i2 * p.axes[2].out_step;
+    for_each_coordinate(p.planes, i / outs, [&](Word d, Word c) {
+      from += c * p.from.strides.of[d];
+      to += c * p.to.strides.of[d];
+    });
+    const T* in = at_address<const T>(p.from.data) + from;
+    const Between<W> a = source_position<W>(p, 0, i0), b = source_position<W>(p, 1, i1),
+                     c = source_position<W>(p, 2, i2);
+    T& result = at_address<T>(p.to.data)[to];
+    if (p.mode != static_cast<Word>(Resampling::Linear)) {
+      result = in[a.first + b.first + c.first];
+      return;
+    }
+    const auto line = [&](Word base) {
+      return (1 - c.weight) * static_cast<W>(widen(in[base + c.first])) +
+             c.weight * static_cast<W>(widen(in[base + c.second]));
+    };
+    const auto plane = [&](Word base) {
+      if (b.weight == 0) return line(base + b.first);
+      return (1 - b.weight) * line(base + b.first) + b.weight * line(base + b.second);
+    };
+    const W v = a.weight == 0 ? plane(a.first) : (1 - a.weight) * plane(a.first) + a.weight * plane(a.second);
+    result = convert_value<T>(std::is_integral_v<T> ? ScalarBuilder<W>().rint(v) : v);
+  });
+}
+
 template <class W>
 [[gnu::always_inline]] inline W chained(W x, W y, W sum) {
   if constexpr (std::is_floating_point_v<W>) {
@@ -139,6 +196,7 @@ template <class T>
 #define MD_WINDOWS(N, T)                                                    \
   MD_KERNEL void max_pool_##N(WindowParams p) { largest_of_windows<T>(p); } \
   MD_KERNEL void avg_pool_##N(WindowParams p) { means_of_windows<T>(p); }   \
+  MD_KERNEL void resample_##N(ResampleParams p) { resample<T>(p); }         \
   MD_KERNEL void convolution_##N(ConvolutionParams p) { convolve<T>(p); }
 MD_FOR_NUMBERS(MD_WINDOWS)
 
