@@ -121,16 +121,19 @@ PyRef as_under_autocast(Tracer& t, PyRef apply) {
     clear_answer();
     return apply;
   }
-  const auto ask = [&](const char* question) {
-    const ValueRef callee = t.from_object(of_module(kAutocast, question).get(), nullptr);
-    return t.call(callee, CallArgs{{t.constant(checked(PyUnicode_FromString("cpu")))}, {}});
-  };
-  const bool on = is_true_constant(ask("is_autocast_enabled"), Py_True);
-  if (!on && autocast_word() == 0) return apply;
-  const ValueRef dtype = ask("get_autocast_dtype");
-  if (!dtype->real) return apply;
-  return checked(PyObject_CallFunction(of_module(kAutocast, "applied_under").get(), "OOO", apply.get(),
-                                       dtype->real.get(), on ? Py_True : Py_False));
+  for (const auto& [kind, bits] : {std::pair("cpu", 3), std::pair("cuda", 12)}) {
+    const auto ask = [&](const char* question) {
+      const ValueRef callee = t.from_object(of_module(kAutocast, question).get(), nullptr);
+      return t.call(callee, CallArgs{{t.constant(checked(PyUnicode_FromString(kind)))}, {}});
+    };
+    const bool on = is_true_constant(ask("is_autocast_enabled"), Py_True);
+    if (!on && (autocast_word() & bits) == 0) continue;
+    const ValueRef dtype = ask("get_autocast_dtype");
+    if (!dtype->real) continue;
+    apply = checked(PyObject_CallFunction(of_module(kAutocast, "applied_under").get(), "OsOO", apply.get(), kind,
+                                          dtype->real.get(), on ? Py_True : Py_False));
+  }
+  return apply;
 }
 
 // While the forward of a Function is traced: which nodes stand for it.

@@ -10,8 +10,8 @@
 
 namespace md {
 
-void enter_autocast(Tracer& t) {
-  const int word = autocast_word();
+// Of one kind of devices, by its two bits of autocast_word().
+static void enter_region(Tracer& t, const char* kind, int word) {
   if (word == 0) return;
   const PyRef casts = checked(import_module("minidynamo.amp._casts"));
   const PyRef keep = checked(PyObject_GetAttrString(casts.get(), "_converted"));
@@ -20,13 +20,18 @@ void enter_autocast(Tracer& t) {
     region->attrs.push_back({checked(PyUnicode_InternFromString(name)), v});
   };
   PyObject* const dtype = dtype_object(word == 1 ? DType::Float16 : DType::BFloat16);
-  set("kind", t.constant(checked(PyUnicode_FromString("cpu"))));
+  set("kind", t.constant(checked(PyUnicode_FromString(kind))));
   set("enabled", t.boolean(true));
   set("dtype", t.from_object(dtype, nullptr));
   set("keep", t.from_object(keep.get(), nullptr));
   set("covered", t.boolean(false));
   set("outer", t.none());
   t.overrides.modes.push_back(region);
+}
+
+void enter_autocast(Tracer& t) {
+  enter_region(t, "cpu", autocast_word() & 3);
+  enter_region(t, "cuda", autocast_word() >> 2);
 }
 
 std::ptrdiff_t traced_modes(const Tracer& t) {

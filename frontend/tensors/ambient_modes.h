@@ -6,9 +6,11 @@
 
 namespace md {
 
-// The region of autocast in two bits (autocast_word()), the number of other modes above them.
+// Regions of autocast in four bits (autocast_word()), above them the CUDA device that is the thread's current one, and
+// the number of other modes.
 int overrides_word();
-inline constexpr int kModesShift = 2;
+inline constexpr int kCurrentDeviceShift = 4, kModesShift = 11;
+void note_current_device(int ordinal);
 inline constexpr int kMostModes = 7;  // code under more of them runs as plain Python
 inline int modes_around() { return overrides_word() >> kModesShift; }
 

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "frontend/tensors/ambient_modes.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/pinned_memory.h"
@@ -100,7 +101,13 @@ void bind_questions(py::module_& m) {
       "driver_version", [] { return runtime_or_null() ? runtime_or_null()->driver_version() : 0; },
       "12040 of 12.4; 0 without a driver.");
   m.def("current_device", [] { return cuda_runtime().current_device(); }, "Of this thread.");
-  m.def("set_device", [](int device) { runtime_with(device).set_current_device(device); }, "For this thread.");
+  m.def(
+      "set_device",
+      [](int device) {
+        runtime_with(device).set_current_device(device);
+        note_current_device(device);
+      },
+      "For this thread.");
   m.def("properties", &properties, "What the driver tells of a device, by torch's names.");
   m.def("memory", &memory, "Bytes and counts of a device.");
   m.def(

@@ -88,7 +88,8 @@ PyObject* set_autocast_word(PyObject*, PyObject* word) {
   return guarded([&]() -> PyObject* {
     const long value = PyLong_AsLong(word);
     if (value == -1 && PyErr_Occurred()) throw PythonError{};
-    word_of_overrides = modes_around() << kModesShift | static_cast<int>(value);
+    constexpr int kRegions = (1 << kCurrentDeviceShift) - 1;
+    word_of_overrides = (word_of_overrides & ~kRegions) | (static_cast<int>(value) & kRegions);
     Py_RETURN_NONE;
   });
 }
@@ -209,7 +210,12 @@ PyMethodDef module_functions[] = {
 }  // namespace
 
 Overrides overrides_asked() { return asked; }
-int autocast_word() { return word_of_overrides & ((1 << kModesShift) - 1); }
+int autocast_word() { return word_of_overrides & ((1 << kCurrentDeviceShift) - 1); }
+void note_current_device(int ordinal) {
+  constexpr int kDevices = (1 << (kModesShift - kCurrentDeviceShift)) - 1;
+  word_of_overrides = (word_of_overrides & ~(kDevices << kCurrentDeviceShift)) | (ordinal & kDevices)
+                                                                                     << kCurrentDeviceShift;
+}
 int overrides_word() { return word_of_overrides; }
 PyObject* modes_list() { return shown_modes; }
 PyTypeObject* autocast_region_type() { return region_type; }

@@ -23,8 +23,8 @@ inline bool overrides_are_changed() {
   return changed_overrides.load(std::memory_order_relaxed) != 0 && overrides_are_changed_here();
 }
 
-// What regions of autocast this thread is in: 0, or 1 and 2 for float16 and bfloat16 on the CPU. They are modes whose
-// class is known, and which compiled code is made for.
+// What regions of autocast this thread is in: 0, or 1 and 2 for float16 and bfloat16 on the CPU, 4 and 8 on CUDA
+// devices. They are modes whose class is known, and which compiled code is made for.
 int autocast_word();
 PyTypeObject* autocast_region_type();  // null: there has been none
 

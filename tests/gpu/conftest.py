@@ -1,13 +1,11 @@
 """Tests of GPU programs: none needs a card, all need the emulated driver."""
 
-import os
-
 import pytest
 
 from gpu.emulated_driver import LIBRARY
 
-# Where a test says nothing else, the product finds the emulated driver. Processes that a test starts do, too.
-os.environ.setdefault("MINIDYNAMO_CUDA_DRIVER", str(LIBRARY))
+# The process of the tests itself finds no driver, as other tests in it expect: what needs devices runs in processes of
+# its own (child_process.py, emulated_driver.py).
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,4 +1,4 @@
-"""Which ops change the dtypes of their operands under autocast on the CPU: a region is a mode that calls are asked of.
+"""Which ops change the dtypes of their operands under autocast: a region is a mode that calls are asked of.
 
 In compiled code a region is a mode of the trace, made anew there; `autocast` and its settings are traced by what stands
 at the end of autocast_mode.py.
@@ -8,6 +8,7 @@ import functools
 import threading
 
 from .. import _C
+from .._no_device import is_present
 from ..overrides import TorchFunctionMode
 
 # To the dtype of the region: products, and what is made of them.
@@ -26,6 +27,20 @@ inverse pinverse cholesky cholesky_inverse cholesky_solve lu_solve geqrf orgqr o
 eig eigh eigvals eigvalsh inv inv_ex cholesky_ex lstsq qr svd svdvals solve cond matrix_rank tensorinv tensorsolve
 fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft
 """
+# The same on CUDA devices.
+_LOWER_ON_CUDA = """
+mm matmul __matmul__ __rmatmul__ bmm baddbmm addmm addmv addr addbmm mv linear conv1d conv2d conv3d conv_tbc
+conv_transpose1d conv_transpose2d conv_transpose3d prelu scaled_dot_product_attention chain_matmul multi_dot vecdot
+"""
+_WIDEN_ON_CUDA = """
+acos asin cosh erfinv exp expm1 log log10 log2 log1p reciprocal rsqrt sinh tan pow __pow__ __rpow__ softplus layer_norm
+native_layer_norm group_norm rms_norm norm nuclear_norm frobenius_norm cosine_similarity poisson_nll_loss
+cosine_embedding_loss nll_loss hinge_embedding_loss kl_div l1_loss smooth_l1_loss huber_loss mse_loss
+margin_ranking_loss multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss
+binary_cross_entropy_with_logits dist pdist cdist renorm logsumexp interpolate upsample
+"""
+_SUMS_ON_CUDA = "sum prod softmax log_softmax cumsum cumprod vector_norm matrix_norm"
+_PROMOTED_ON_CUDA = "addcdiv addcmul atan2 bilinear cross dot vdot grid_sample index_put tensordot scatter_add"
 _NARROW = (_C.float16, _C.bfloat16)
 
 
@@ -38,17 +53,17 @@ class _State(threading.local):
         self.caches = True
         self.nesting = 0
         self.cache = {}
-        self.region = None  # while it is on for the CPU
+        self.regions = {}  # by kind of device, while it is on
 
 
 state = _State()
 
 
-def _fits(value, dtype):
-    """Whether the value is to be converted to `dtype`: floats of the CPU but float64."""
+def _fits(value, dtype, device):
+    """Whether the value is to be converted to `dtype`: floats of that kind of device but float64."""
     if not isinstance(value, _C.Tensor) or not value.is_floating_point():
         return False
-    return value.dtype != dtype and value.dtype != _C.float64 and value.device.type == "cpu"
+    return value.dtype != dtype and value.dtype != _C.float64 and value.device.type == device
 
 
 def _kept(value, dtype):
@@ -62,11 +77,11 @@ def _kept(value, dtype):
     return state.cache[key][1]
 
 
-def _cast(values, dtype, narrow_only, keep):
+def _cast(values, dtype, narrow_only, keep, device):
     if isinstance(values, (list, tuple)) and not isinstance(values, _C.Size):
-        made = [_cast(value, dtype, narrow_only, keep) for value in values]
+        made = [_cast(value, dtype, narrow_only, keep, device) for value in values]
         return made if isinstance(values, list) or type(values) is not tuple else tuple(made)
-    if not _fits(values, dtype) or (narrow_only and values.dtype not in _NARROW):
+    if not _fits(values, dtype, device) or (narrow_only and values.dtype not in _NARROW):
         return values
     return keep(values, dtype)
 
@@ -101,9 +116,15 @@ _KINDS = {name: "lower" for name in _LOWER.split()} | {name: "widen" for name in
 _KINDS |= {name: name for name in ("einsum", "inner", "pad", "index_copy")}
 
 
-def kind_of(name):
+_KINDS_ON_CUDA = {name: "lower" for name in _LOWER_ON_CUDA.split()}
+_KINDS_ON_CUDA |= {name: "widen" for name in _WIDEN_ON_CUDA.split()} | {name: "sum" for name in _SUMS_ON_CUDA.split()}
+_KINDS_ON_CUDA |= {name: "promote" for name in _PROMOTED_ON_CUDA.split()} | {"einsum": "lower", "inner": "inner"}
+_KINDS_ON_CUDA["binary_cross_entropy"] = "refuse"
+
+
+def kind_of(name, device):
     """What is done to the operands of a function of that name; None: nothing."""
-    return _KINDS.get(name)
+    return (_KINDS_ON_CUDA if device == "cuda" else _KINDS).get(name)
 
 
 _C._mark_callable(kind_of, "constant")
@@ -115,6 +136,8 @@ def _cast_of(kind, dtype, args, kwargs):
         return dtype, False
     if kind == "widen":
         return _C.float32, True
+    if kind == "sum":
+        return (_C.float32, True) if kwargs.get("dtype") is None else None
     if kind == "einsum":
         return (dtype, False) if _sums_up(args) else None
     if kind == "inner":
@@ -135,23 +158,29 @@ class Region(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if not self.enabled or self.covered or self.kind != "cpu":
+        if not self.enabled or self.covered or self.kind not in ("cpu", "cuda"):
             return func(*args, **kwargs)
-        kind = kind_of(func.__name__)
+        kind = kind_of(func.__name__, self.kind)
         if kind is None:
             inner = _C._inside_of(func)
             if inner is None:
                 return func(*args, **kwargs)
             with self:  # a function in Python: its parts are looked at
                 return inner(*args, **kwargs)
+        if kind == "refuse" and any(_fits(value, None, self.kind) for value in args):
+            raise RuntimeError(_REFUSED)
         cast = _cast_of(kind, self.dtype, args, kwargs) if kwargs.get("out") is None else None
         if cast is None:
             return func(*args, **kwargs)
-        args = [_cast(value, *cast, self.keep) for value in args]
-        kwargs = {name: _cast(value, *cast, self.keep) for name, value in kwargs.items()}
+        args = [_cast(value, *cast, self.keep, self.kind) for value in args]
+        kwargs = {name: _cast(value, *cast, self.keep, self.kind) for name, value in kwargs.items()}
         return func(*args, **kwargs)
 
 
+_REFUSED = (
+    "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: take the losses "
+    "with_logits, which include the sigmoid"
+)
 _C._set_region_type(Region)
 
 
@@ -166,27 +195,31 @@ def _take_off(region):
 
 def _note():
     """Tells compiled code what it is called under."""
-    region = state.region
-    known = region is not None and region.dtype in _NARROW
-    _C._set_autocast_word(1 + _NARROW.index(region.dtype) if known else 0)
+    word = 0
+    for kind, factor in (("cpu", 1), ("cuda", 4)):
+        region = state.regions.get(kind)
+        if region is not None and region.dtype in _NARROW:
+            word += factor * (1 + _NARROW.index(region.dtype))
+    _C._set_autocast_word(word)
 
 
 def enable(kind, enabled):
-    """Switches autocast for a kind of device in this thread; only that of the CPU changes anything."""
+    """Switches autocast for a kind of device in this thread: the CPU, and CUDA devices where there are some."""
     state.enabled[kind] = enabled
-    if kind != "cpu" or enabled == (state.region is not None):
+    known = kind == "cpu" or (kind == "cuda" and is_present())
+    if not known or enabled == (kind in state.regions):
         return
     if enabled:
-        state.region = Region("cpu", True, state.dtypes.get("cpu", _C.bfloat16), _kept)
-        _C._push_on_torch_function_stack(state.region)
+        usual = _C.bfloat16 if kind == "cpu" else _C.float16
+        state.regions[kind] = Region(kind, True, state.dtypes.get(kind, usual), _kept)
+        _C._push_on_torch_function_stack(state.regions[kind])
     else:
-        _take_off(state.region)
-        state.region = None
+        _take_off(state.regions.pop(kind))
     _note()
 
 
 def set_dtype(kind, dtype):
     state.dtypes[kind] = dtype
-    if kind == "cpu" and state.region is not None:
-        state.region.dtype = dtype
+    if kind in state.regions:
+        state.regions[kind].dtype = dtype
         _note()

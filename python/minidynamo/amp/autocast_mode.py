@@ -203,11 +203,11 @@ def custom_bwd(bwd=None, *, device_type):
     return decorate_bwd
 
 
-def applied_under(apply, dtype, enabled):
-    """A call of apply() with autocast as it is said."""
+def applied_under(apply, kind, dtype, enabled):
+    """A call of apply() with autocast for a kind of device as it is said."""
 
     def applied(*args, **kwargs):
-        with autocast("cpu", dtype=dtype if dtype in _OF_CPU else None, enabled=enabled):
+        with autocast(kind, dtype=dtype if dtype in _OF_CPU else None, enabled=enabled):
             return apply(*args, **kwargs)
 
     return applied

@@ -125,4 +125,16 @@ class graph(_no_such_object):
         return False
 
 
+def make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unused_input=False, pool=None):
+    """Functions or modules whose work is captured with these arguments; calls copy theirs there and replay it.
+
+    Gradients flow through it once. RuntimeError where there are no devices.
+    """
+    if not _runtime.is_present():
+        raise RuntimeError("torch.cuda.make_graphed_callables needs CUDA devices, and minidynamo has none")
+    from ._graphed import make_graphed_callables as make
+
+    return make(callables, sample_args, num_warmup_iters, allow_unused_input, pool)
+
+
 __getattr__ = _absent_names(__name__)

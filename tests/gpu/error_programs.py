@@ -1,0 +1,67 @@
+"""What is refused on devices, and how."""
+
+from programs_support import raises
+
+import minidynamo as torch
+
+MIXED = "Expected all tensors to be on the same device, but found at least two devices, "
+
+
+def mixtures():
+    x, y = torch.ones(3, device="cuda"), torch.ones(3)
+    for call in (lambda: x + y, lambda: y * x, lambda: torch.cat([x, y]), lambda: torch.where(x > 0, x, y)):
+        with raises(RuntimeError, MIXED):
+            call()
+    with raises(RuntimeError, MIXED + "cuda:0 and cuda:1!"):
+        x + y.cuda(1)
+    with raises(RuntimeError, MIXED):
+        x.add_(y)
+    with raises(RuntimeError, MIXED):
+        y.add_(x)
+    with raises(RuntimeError, ""):
+        torch.add(x, x, out=y)
+    with raises(RuntimeError, MIXED):
+        torch.nn.functional.linear(x, torch.ones(2, 3))
+    with raises(RuntimeError, MIXED):
+        torch.nn.Linear(3, 2)(x)
+
+
+def numbers_may_mix():
+    x, one = torch.ones(3, device="cuda"), torch.tensor(2.0)
+    assert (x + one).is_cuda and (one * x).tolist() == [2, 2, 2] and x.add_(one).tolist() == [3, 3, 3]
+    assert torch.where(x > 0, x, one).is_cuda and x.clamp(one, one).tolist() == [2, 2, 2]
+    assert (x + torch.tensor(1, dtype=torch.float64)).dtype == torch.float32
+    y = torch.zeros(3)
+    with raises(RuntimeError, ""):
+        y + torch.tensor(1.0, device="cuda")  # a number of a device is none of the CPU
+
+
+def positions_may_be_here():
+    x = torch.arange(6.0, device="cuda").reshape(2, 3)
+    i = torch.tensor([1, 0])
+    assert x[i].tolist() == [[3, 4, 5], [0, 1, 2]] and x[:, i].is_cuda and x[i > 0].tolist() == [[0, 1, 2]]
+    assert x[i.cuda()].tolist() == x[i].tolist()
+    x[i] = torch.zeros(3, device="cuda")
+    assert x.tolist() == [[0] * 3] * 2
+    with raises(IndexError, "out of bounds"):
+        x[torch.tensor([5])]
+        torch.cuda.synchronize()
+    with raises(RuntimeError, ""):
+        torch.ones(3)[torch.tensor([0], device="cuda")]
+
+
+def divisions():
+    x = torch.tensor([4, 2], device="cuda")
+    for call in (lambda: x // 0, lambda: x % torch.tensor([0, 1], device="cuda")):
+        with raises((ZeroDivisionError, RuntimeError), ""):
+            call()
+            torch.cuda.synchronize()
+    assert (x // 2).tolist() == [2, 1]
+
+
+def questions_of_elements():
+    x = torch.ones(2, device="cuda")
+    with raises(RuntimeError, "cannot be converted to Scalar"):
+        x.item()
+    with raises(RuntimeError, "ambiguous"):
+        bool(x)
