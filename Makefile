@@ -13,7 +13,7 @@ PROGRAMS ?= 10000
 EVERY ?= 12
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-checks setup-tests build demo test conformance packages fuzz breaks pythons smoke ulp bench site sanitize sanitize-quick sanitize-threads refleak mutate lint clean
+.PHONY: help setup setup-checks setup-tests build demo test conformance packages fuzz breaks pythons smoke ulp bench site sanitize sanitize-quick sanitize-threads refleak mutate lint clean gpu
 
 help:
 	@echo "make demo      the main job, explained (installs what is needed first)"
@@ -25,6 +25,7 @@ help:
 	@echo "make breaks    the programs of all tests with breaks forced at every n-th place, n up to 12 (half an hour)"
 	@echo "make pythons   the suite on the other Pythons found (3.12, 3.13); make smoke: smoke tests there"
 	@echo "make bench     benchmarks, JSON to out/bench.json"
+	@echo "make gpu       tests of GPU programs, predictions, and, with a card, its measurements, JSON to out/gpu.json"
 	@echo "make site      the registry and the documentation as web pages, in out/site"
 	@echo "make ulp       every float32 input of each unary function against libm, float64 against mpmath (an hour)"
 	@echo "make sanitize  the examples under AddressSanitizer and UBSan"
@@ -77,6 +78,12 @@ ulp: build
 	@cmake --build build --target ulp
 	@nice build/tests/ulp
 	@MINIDYNAMO_ULP_POINTS=1000000 nice $(PY) -m pytest -s -n 0 tests/ulp
+
+gpu: build
+	@$(PY) -m pytest -n $(JOBS) tests/gpu
+	@mkdir -p out
+	@$(PY) benchmarks/gpu_predicted.py
+	@$(PY) benchmarks/gpu.py --out out/gpu.json
 
 bench: build
 	@mkdir -p out

@@ -148,18 +148,22 @@ class LlvmBackend final : public Backend {
   std::string fusion(const Graph& functional) const override {
     return finds_sizes(functional) ? "" : print_fusion(functional);
   }
-  TargetProgram target_program(const Graph& functional, const std::string& target) const override {
-    if (!finds_sizes(functional)) return make_target_program(functional, target);
-    return {.target = target, .why = "some of its sizes are known only while it runs"};
-  }
   bool wait(std::chrono::milliseconds most) override { return wait_for_background(most); }
 };
+
+TargetProgram target_program_of(const Graph& functional, const std::string& target) {
+  if (!finds_sizes(functional)) return make_target_program(functional, target);
+  return {.target = target, .why = "some of its sizes are known only while it runs"};
+}
 
 }  // namespace
 
 void install_llvm_backend() {
   static std::once_flag once;
-  std::call_once(once, [] { register_backend(std::make_unique<LlvmBackend>()); });
+  std::call_once(once, [] {
+    register_backend(std::make_unique<LlvmBackend>());
+    make_target_programs_by(target_program_of);
+  });
 }
 
 }  // namespace md

@@ -81,11 +81,10 @@ PyRef program_dict(const TargetProgram& p) {
   return d;
 }
 
-void tell(const Graph& functional, const char* direction, const Backend& backend, const std::string& target,
-          const FrameRequest& request) {
+void tell(const Graph& functional, const char* direction, const std::string& target, const FrameRequest& request) {
   TargetProgram program;
   try {
-    program = backend.target_program(functional, target);
+    program = target_program(functional, target);
   } catch (const InternalError& e) {
     program = {.target = target, .why = e.what()};
   }
@@ -108,12 +107,12 @@ void tell_target_programs(const Graph& traced, const std::vector<bool>& differen
   if (!backend) throw InternalError("the backend llvm is not installed");
   try {
     if (differentiated.empty()) {
-      tell(*optimize(traced), "Forward", *backend, target, request);
+      tell(*optimize(traced), "Forward", target, request);
       return;
     }
     GradientProgram program(clone(traced), differentiated, *backend, CompileMode::Wait);
-    tell(*program.take_forward(), "Forward", *backend, target, request);
-    tell(*program.backward_graph(), "Backward", *backend, target, request);
+    tell(*program.take_forward(), "Forward", target, request);
+    tell(*program.backward_graph(), "Backward", target, request);
   } catch (const NotFunctional& e) {
     tell_none(traced, target, e.what(), request);
   }

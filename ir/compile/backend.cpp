@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include "ir/compile/target_program.h"
-#include "ir/core/error.h"
 #include "ir/reference/engine.h"
 #include "ir/run/evaluate_graph.h"
 #include "ir/tensor/device_generators.h"
@@ -56,10 +54,6 @@ Registry& registry() {
 }
 
 }  // namespace
-
-TargetProgram Backend::target_program(const Graph&, const std::string& target) const {
-  throw InternalError("the backend " + name() + " makes no code for " + target);
-}
 
 Backend* find_backend(const std::string& name) {
   Registry& r = registry();

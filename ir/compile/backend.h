@@ -12,8 +12,6 @@
 
 namespace md {
 
-struct TargetProgram;  // ir/compile/target_program.h
-
 // A compiled graph. Thread-safe. Either it succeeds and all commits are done, or it throws and no input and no random
 // stream has changed. (Code of the program that it calls is not undone.)
 class Kernel {
@@ -44,8 +42,6 @@ class Backend {
   virtual std::string code(const Graph& functional) const = 0;
   // Which of its nodes become one kernel, a line for each kernel: the fusion artifact. Empty where none are fused.
   virtual std::string fusion(const Graph& /*functional*/) const { return ""; }
-  // The graph as a program for another processor ("sm_90"). Throws InternalError for a target it has no code for.
-  virtual TargetProgram target_program(const Graph& functional, const std::string& target) const;
   // Waits for the machine code that was asked for in the background; false: for so long it did not come.
   virtual bool wait(std::chrono::milliseconds /*most*/) { return true; }
 };

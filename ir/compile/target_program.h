@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/tensor/tensor.h"
+#include "ir/graph/graph.h"
 
 namespace md {
 
@@ -49,5 +49,11 @@ struct TargetProgram {
   std::vector<std::int64_t> temporaries;  // bytes of each
   std::vector<TargetLaunch> launches;
 };
+
+// The functional graph as a program for another processor ("sm_90"). Throws InternalError for a target that there is no
+// code for, and where no code generator is installed.
+TargetProgram target_program(const Graph& functional, const std::string& target);
+// Installs the code generator.
+void make_target_programs_by(TargetProgram (*maker)(const Graph&, const std::string&));
 
 }  // namespace md

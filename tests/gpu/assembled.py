@@ -26,6 +26,9 @@ ASSEMBLED = {"sm_75": "sm_75", "sm_80": "sm_80", "sm_90": "sm_90", "sm_100": "sm
 NUMBERS = ("registers", "spills", "stack", "shared")
 _TOGETHER = 24  # kernels in one text: starting the assembler takes as long as some kernels
 _HEADER = ".address_size 64"
+# Names that a text has beside its entry: they are its own.
+_FUNCTION = re.compile(r"\.func\s+(?:\([^)]*\)\s*)?(\w+)")
+_VARIABLE = re.compile(r"^\s*(?:\.(?:visible|weak)\s+)?\.(?:global|const)\s[^;\n{]*?(\w+)\s*(?:\[|=|;)", re.MULTILINE)
 
 
 def version():
@@ -82,7 +85,10 @@ def _assemble(arguments):
     bodies, header = [], ""
     for number, (_, text) in enumerate(rows):
         header, _, body = text.partition(_HEADER)
-        bodies.append(re.sub(r"\bkernel(?=\b|_param)", f"kernel_{number}", body))
+        names = ["kernel", *_FUNCTION.findall(body), *_VARIABLE.findall(body)]
+        for name in dict.fromkeys(names):
+            body = re.sub(rf"\b{name}(?=\b|_param)", f"{name}_{number}", body)
+        bodies.append(body)
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, "all.ptx")
         source.write_text(header + _HEADER + "\n" + "\n".join(bodies))
@@ -136,7 +142,7 @@ def read():
 
 def write(found, numbers):
     """The file, a line for each kernel."""
-    rows = [f'{json.dumps(k)}: {json.dumps([digest(found[k]), numbers[k]])}' for k in sorted(found)]
+    rows = [f"{json.dumps(k)}: {json.dumps([digest(found[k]), numbers[k]])}" for k in sorted(found)]
     text = f'{{"ptxas": {json.dumps(version())}, "numbers": {json.dumps(NUMBERS)}, "kernels": {{\n'
     RATCHET.write_text(text + ",\n".join(rows) + "\n}}\n")
 

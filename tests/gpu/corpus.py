@@ -73,7 +73,10 @@ GRAPHS = {
         lambda: (rand(64, 100, grad=True), torch.arange(64)),
     ),
     "layer norm": (_layer_norm, lambda: (rand(2048, 768), rand(768), rand(768))),
-    "layer norm and back": (_layer_norm, lambda: (rand(64, 768, grad=True), rand(768, grad=True), rand(768, grad=True))),
+    "layer norm and back": (
+        _layer_norm,
+        lambda: (rand(64, 768, grad=True), rand(768, grad=True), rand(768, grad=True)),
+    ),
     "rms norm": (lambda x, w: F.rms_norm(x, (x.shape[-1],), w), lambda: (rand(64, 512), rand(512))),
     "batch norm": (
         lambda x, m, v: F.batch_norm(x, m, v, training=True),

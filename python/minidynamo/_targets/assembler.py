@@ -13,7 +13,8 @@ import tempfile
 from pathlib import Path
 
 _SECONDS = 120  # that an assembler may take
-_FUNCTION = re.compile(r"(?:Compiling entry function|Function properties for) '?([\w$.]+)'?")
+_ENTRY = re.compile(r"Compiling entry function '([\w$.]+)'")
+_FUNCTION = re.compile(r"Function properties for ([\w$.]+)")
 _NUMBERS = {
     "registers": re.compile(r"Used (\d+) registers"),
     "stack": re.compile(r"(\d+) bytes stack frame"),
@@ -79,14 +80,16 @@ def assemble(text, target):
 
 def resources(said):
     """What `ptxas -v` says, by entry."""
-    found, current = {}, None
+    found, entry, current = {}, None, None
     for line in said.split("\n"):
-        if name := _FUNCTION.search(line):
-            current = found.setdefault(name[1], dict.fromkeys(_NUMBERS, 0))
-        if current is not None:
-            for number, pattern in _NUMBERS.items():
-                if value := pattern.search(line):
-                    current[number] = int(value[1])
+        if name := _ENTRY.search(line):
+            entry = found.setdefault(name[1], dict.fromkeys(_NUMBERS, 0))
+        elif name := _FUNCTION.search(line):  # an entry's own, or of what it calls
+            current = found.get(name[1], {})
+        for number, pattern in _NUMBERS.items():
+            of = entry if number in ("registers", "shared") else current
+            if of is not None and (value := pattern.search(line)):
+                of[number] = int(value[1])
     return found
 
 
