@@ -86,7 +86,7 @@ void launch_words(std::string_view entry, Device device, std::int64_t threads, u
   device::DeviceFunction& function = function_of(entry, device.index);
   const StreamNumber stream = device::current_stream(device.index);
   if (status) *status = device::expect_status(function, stream, raise_failure);
-  device::DeviceLaunch shape;
+  LaunchShape shape;
   shape.grid[0] = static_cast<unsigned>(std::min((threads + block - 1) / block, kMostBlocks));
   shape.block[0] = block;
   device::launch(function, shape, words, stream);
