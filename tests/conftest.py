@@ -32,9 +32,14 @@ GPU = HERE / "gpu"
 
 def pytest_configure(config):
     """Tests of GPUs find a driver, all others none: a process looks for one once. So each are a run of their own."""
-    paths = [pathlib.Path(str(arg).split("::")[0]).resolve() for arg in config.args]
-    config.only_gpu = bool(paths) and all(path.is_relative_to(GPU) for path in paths)
-    if not config.only_gpu:
+    if not hasattr(config, "workerinput"):  # the workers of a run do as it says
+        paths = [pathlib.Path(str(arg).split("::")[0]).resolve() for arg in config.args]
+        only_gpu = bool(paths) and all(path.is_relative_to(GPU) for path in paths)
+        os.environ["MINIDYNAMO_TESTS_OF_GPUS"] = "1" if only_gpu else "0"
+    config.only_gpu = os.environ["MINIDYNAMO_TESTS_OF_GPUS"] == "1"
+    if config.only_gpu:
+        os.environ.setdefault("MINIDYNAMO_CUDA_DRIVER", "emulated")
+    else:
         os.environ["MINIDYNAMO_CUDA_DRIVER"] = "none"
 
 

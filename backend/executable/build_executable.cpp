@@ -153,7 +153,7 @@ class ExecutableBuilder {
     if (o.kind() == OpKind::Composite)
       throw InternalError(n.name + ": this backend does not run " + std::string(o.name()));
     executable_.draws_random |= o.kind() == OpKind::Random;
-    Launch s{.name = "aten::" + o.public_name, .op = n.op, .args = n.args};
+    Launch s{.name = "aten::" + o.public_name, .can_fail = o.decl->can_fail, .op = n.op, .args = n.args};
     for_each_input(n, [&](const Node* in) { places_.use(places_.of(in)); });
     if (n.types.empty()) throw InternalError(n.name + " has no tensor result");
     for (const TensorType& t : n.types) {

@@ -16,7 +16,6 @@
 #include "ir/run/long_work.h"
 #include "ir/run/run_callee.h"
 #include "ir/run/run_regions.h"
-#include "ir/tensor/device_runtime.h"
 #include "ir/tensor/extent.h"
 
 namespace md {
@@ -415,21 +414,11 @@ TensorRef Specialization::run_quick_measured(std::span<TensorImpl* const> inputs
   return run_quick(inputs);
 }
 
-// Nothing may be committed, or kept by the program, before it is known that no kernel has failed.
-void Specialization::report_failures() const {
-  if (!std::ranges::any_of(launches_, &SizedLaunch::can_fail)) return;
-  DeviceRuntime& runtime = *device_runtime(executable_.device.type);
-  const int device = executable_.device.index;
-  runtime.synchronize_stream(device, runtime.current_stream(device));
-}
-
 // Everything that can fail, then what cannot.
 void Specialization::execute_all(Frame& f) const {
   try {
     allocate(f);
     for (const SizedLaunch& s : launches_) execute(s, f);
-    if (!executable_.device.is_readable()) [[unlikely]]
-      report_failures();
     if (takes_long_) {
       ReadSet::validate();
       std::vector<const Storage*> written;

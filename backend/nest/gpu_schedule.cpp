@@ -190,10 +190,10 @@ void schedule_columns(const LoopNest& nest, GpuSchedule& s, const Loop& folded) 
   constexpr int kMostLaneThreads = 8;
   s.shape = GpuSchedule::Shape::Columns;
   s.folded = folded;
-  s.cols = s.rows.back(), s.rows.pop_back();
+  s.x = 1;
+  if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back(), s.x = kSegment;
   const Size count = extent(nest, s.folded);
   if (s.one_chunk && count.value() < s.fold_lanes) s.fold_lanes = power_at_least(count.value());
-  s.x = kSegment;
   const std::int64_t elements = s.part ? s.part : std::max<std::int64_t>(likely(count), 1);
   const std::int64_t chunks = (elements + s.chunk - 1) / s.chunk;
   const int together = s.one_chunk ? 1 : std::min(s.chunk == 1 ? kMostSingles : kMostChunks, power_at_least(chunks));
@@ -223,7 +223,7 @@ GpuSchedule make_gpu_schedule(const LoweredGroup& lowered, const Target& target)
   s.chunk = nest.fold_lanes == 1 ? 1 : kReductionChunk;
   s.one_chunk = !s.part && count.is_const() && count.value() > 0 && count.value() <= s.chunk;
   const bool across = !s.rows.empty() && walked_once(nest) && lies_along_rows(nest, s, folded);
-  if (s.rows.empty() || !(nest.fold_lanes == kOuterLanes || across))
+  if (nest.fold_lanes != kOuterLanes && !across)
     schedule_rows(nest, target, s, folded);
   else
     schedule_columns(nest, s, folded);

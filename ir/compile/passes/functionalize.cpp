@@ -82,7 +82,7 @@ class Functionalizer final : public OpCaller {
 
  private:
   void step(const Node& n) {
-    expect_on_cpu(n);
+    expect_compilable(n);
     switch (n.kind) {
       case NodeKind::Placeholder:
         return add_input(n);
@@ -127,11 +127,15 @@ class Functionalizer final : public OpCaller {
 
   // --- Inputs ---------------------------------------------------------------------------------------------------
 
-  // Passes and kernels know the memory of the CPU and the dtypes one computes in, complex ones by their parts; anything
-  // else is run op by op as traced.
-  static void expect_on_cpu(const Node& n) {
+  // Passes and kernels know the memory of the CPU, or of one GPU, and the dtypes one computes in, complex ones by their
+  // parts; anything else is run op by op as traced.
+  void expect_compilable(const Node& n) {
     for (const TensorType& t : n.types) {
-      if (!t.device.is_cpu()) throw NotFunctional("functionalize: " + n.name + " is on device " + to_string(t.device));
+      const bool known = t.device.is_cpu() || t.device.type == DeviceType::Cuda;
+      if (n.is_size) continue;
+      if (!known || (device_ && !(*device_ == t.device)))
+        throw NotFunctional("functionalize: " + n.name + " is on device " + to_string(t.device));
+      device_ = t.device;
       if (is_storage_only(t.dtype))
         throw NotFunctional("functionalize: " + n.name + " has elements of " + std::string(info(t.dtype).name));
     }
@@ -334,6 +338,7 @@ class Functionalizer final : public OpCaller {
   std::pmr::monotonic_buffer_resource memory_;
   std::pmr::unordered_map<const Node*, Arg> meaning_{&memory_};  // traced node -> handle, or list of handles
   ReplayedSymbols* symbols_ = nullptr;                           // of the node at hand
+  std::optional<Device> device_;                                 // of all tensors so far
 };
 
 }  // namespace
