@@ -11,7 +11,7 @@
 namespace emulated {
 namespace {
 
-constexpr std::uint64_t kPatience = 1 << 16;  // instructions of one group while others could run
+constexpr std::uint64_t kPatience = 1 << 12;  // instructions of one group while others could run
 
 }  // namespace
 
@@ -52,7 +52,6 @@ void Warp::regroup() {
   bool impatient = since_switch > kPatience;
   int last_frame = frame;
   std::uint32_t last_pc = pc;
-  since_switch = 0;
   merge_pc = ~0u;
   if (active) groups.push_back({pc, active, frame, Group::kReady, 0});
   active = 0;
@@ -82,6 +81,7 @@ void Warp::regroup() {
     return;
   }
   Group chosen = groups[best];
+  if (impatient || chosen.pc != last_pc || chosen.frame != last_frame) since_switch = 0;
   groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(best));
   pc = chosen.pc;
   active = chosen.lanes;
