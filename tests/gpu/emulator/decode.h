@@ -17,7 +17,7 @@ namespace emulated {
 
 class Decoder;
 using DecodeOne = void (*)(Decoder&, Instruction&);
-using DecodeTable = std::map<std::string_view, DecodeOne>;
+using DecodeTable = std::unordered_map<std::string_view, DecodeOne>;
 // The opcodes of each file.
 void add_integer_opcodes(DecodeTable& table);
 void add_bit_opcodes(DecodeTable& table);

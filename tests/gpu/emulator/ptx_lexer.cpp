@@ -11,7 +11,9 @@ namespace emulated {
 namespace {
 
 bool begins_word(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
-bool continues_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '.'; }
+bool continues_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '.';
+}
 
 class Lexer {
  public:
@@ -19,6 +21,7 @@ class Lexer {
 
   std::vector<Token> run() {
     std::vector<Token> tokens;
+    tokens.reserve(text_.size() / 6);
     while (skip_blank()) tokens.push_back(next());
     Token end;
     end.line = line_;

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "ptx_lexer.h"
 #include "ptx_syntax.h"
@@ -142,7 +143,7 @@ class OperandReader : protected TokenReader {
     return made;
   }
 
-  std::vector<std::map<std::string, std::string>> scopes_;  // from names to those that the function has once
+  std::vector<std::unordered_map<std::string, std::string>> scopes_;  // from names to those that the function has once
 };
 
 class VariableReader : protected OperandReader {
@@ -484,7 +485,7 @@ class Parser : VariableReader {
 
   ModuleSyntax module_;
   FunctionSyntax* function_ = nullptr;
-  std::set<std::string> names_;  // of the function
+  std::unordered_set<std::string> names_;  // of the function
   int renamed_ = 0, source_line_ = 0, source_file_ = 0;
 };
 

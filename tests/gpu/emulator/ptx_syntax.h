@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace emulated {
@@ -90,7 +91,7 @@ struct FunctionSyntax {
   int line = 0;
   unsigned max_threads = 0;
   std::vector<Variable> results, parameters, variables;
-  std::map<std::string, Register> registers;
+  std::unordered_map<std::string, Register> registers;
   std::map<std::string, std::size_t> labels;                       // to the statement behind
   std::map<std::string, std::vector<std::string>> branch_targets;  // lists for brx.idx
   std::vector<Statement> statements;
