@@ -181,6 +181,10 @@ def test_wrong_pointers_are_refused(driver):
         assert driver.code(function, *arguments) == INVALID_VALUE, (function, arguments)
     driver("cuMemFree_v2", a)
     assert driver.code("cuMemcpyHtoD_v2", a, host, 64) == INVALID_VALUE
+    said = [found["text"].partition(": ")[2] for found in driver.findings()]
+    assert said[:2] == ["no address of a device", "an address of a device, and not of the host"]
+    assert said[2] == "the allocation ends before" and said[-1] == "the memory was freed"
+    assert len(said) == len(refused) + 1
     driver("cuCtxSynchronize")  # nothing of this breaks the context
 
 

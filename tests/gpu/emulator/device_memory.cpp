@@ -179,8 +179,13 @@ bool DeviceMemory::fill(Address to, std::uint32_t pattern, std::size_t width, st
   if (!count) return true;
   if (!is_live(to, width * count)) return false;
   std::byte* at = host(to);
-  for (std::size_t i = 0; i < count; ++i) std::memcpy(at + i * width, &pattern, width);
-  std::memset(written(to), 1, width * count);
+  std::size_t bytes = width * count, done = std::min(bytes, width * 1024);
+  for (std::size_t i = 0; i < done; i += width) std::memcpy(at + i, &pattern, width);
+  for (std::size_t more; done < bytes; done += more) {
+    more = std::min(done, bytes - done);
+    std::memcpy(at + done, at, more);
+  }
+  std::memset(written(to), 1, bytes);
   return true;
 }
 

@@ -19,13 +19,27 @@ struct Side {
 
 enum class Place { Host, Device, Any };
 
-Side side_of(Address address, std::size_t bytes, Place place) {
+// Says what hardware only refuses.
+[[noreturn]] void refuse(const char* function, Address address, std::size_t bytes, const char* why) {
+  char text[200];
+  std::snprintf(text, sizeof text, "%s of %zu bytes at 0x%llx: %s", function, bytes,
+                static_cast<unsigned long long>(address), why);
+  add_finding("wrong pointer", text, CUDA_ERROR_INVALID_VALUE);
+  throw Failure{CUDA_ERROR_INVALID_VALUE};
+}
+
+Side side_of(const char* function, Address address, std::size_t bytes, Place place) {
   Side side{device_of(address), address, nullptr};
-  check(place == Place::Any || (place == Place::Device) == (side.device != nullptr));
+  if (place == Place::Host && side.device)
+    refuse(function, address, bytes, "an address of a device, and not of the host");
+  if (place == Place::Device && !side.device) refuse(function, address, bytes, "no address of a device");
   if (side.device) {
-    check(side.device->memory->is_live(address, bytes));
+    const auto found = side.device->memory->find(address);
+    if (!found) refuse(function, address, bytes, "nothing is allocated there");
+    if (found->freed) refuse(function, address, bytes, "the memory was freed");
+    if (!found->contains(address, bytes)) refuse(function, address, bytes, "the allocation ends before");
   } else {
-    check(address != 0);
+    if (!address) refuse(function, address, bytes, "a null pointer");
     side.pinned = pinned_block(side.host(), bytes);
   }
   return side;
@@ -77,7 +91,8 @@ CUresult copy(const char* function, CUdeviceptr to_address, CUdeviceptr from_add
               Place from_place, CUstream handle, Returns returns) {
   if (returns == Returns::WhenDone) refuse_while_capturing();
   if (!bytes) return CUDA_SUCCESS;
-  const Side to = side_of(to_address, bytes, to_place), from = side_of(from_address, bytes, from_place);
+  const Side to = side_of(function, to_address, bytes, to_place),
+             from = side_of(function, from_address, bytes, from_place);
   const auto stream = stream_of(handle);
   const bool unpinned = (!to.device && !to.pinned) || (!from.device && !from.pinned);
   std::shared_ptr<std::vector<std::byte>> kept;
@@ -108,7 +123,7 @@ CUresult fill(const char* function, CUdeviceptr address, std::uint32_t pattern, 
   check(address % width == 0);
   if (!count) return CUDA_SUCCESS;
   check(count <= (std::size_t{1} << 48));
-  const Side side = side_of(address, width * count, Place::Device);
+  const Side side = side_of(function, address, width * count, Place::Device);
   Work work{NodeKind::Fill, function, {}, {}};
   work.run = [what = work.what, side, pattern, width, count] {
     return side.device->memory->fill(side.address, pattern, width, count) ? CUDA_SUCCESS
