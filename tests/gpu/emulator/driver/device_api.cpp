@@ -9,56 +9,47 @@
 namespace emulated {
 namespace {
 
-// Numbers of the attributes that are asked for; -1: the driver knows no such attribute.
+constexpr int kHighestAttribute = 140;
+
+// What all devices have; of attributes that are neither here nor below 0.
+constexpr struct {
+  int attribute, value;
+} kOfAll[] = {
+    {1, 1024},                                       // threads of a block
+    {2, 1024},                                       // its extents
+    {3, 1024},        {4, 64},     {5, 2147483647},  // extents of a grid
+    {6, 65535},       {7, 65535},  {8, 48 * 1024},   // shared memory of a block, not opted in
+    {9, 64 * 1024},                                  // constant memory
+    {10, 32},                                        // threads of a warp
+    {11, 2147483647},                                // pitch
+    {12, 65536},                                     // registers of a block
+    {14, 512},                                       // alignment of textures
+    {15, 1},                                         // copies while kernels run
+    {19, 1},                                         // memory of the host can be mapped
+    {31, 1},                                         // kernels beside each other
+    {40, 2},                                         // copy engines
+    {41, 1},                                         // one space of addresses
+    {78, 1},                                         // priorities of streams
+    {79, 1},                                         // L1 caches
+    {80, 1},          {82, 65536},                   // registers of a multiprocessor
+    {90, 1},                                         // preemption
+    {99, 1},                                         // memory of the host can be registered
+    {115, 1},                                        // pools
+};
+
+// -1: the driver knows no such attribute.
 std::int64_t attribute_of(const Device& device, int attribute) {
   const Generation& has = *device.generation;
+  for (const auto& row : kOfAll) {
+    if (row.attribute == attribute) return row.value;
+  }
   switch (attribute) {
-    case 1:
-      return 1024;  // threads of a block
-    case 2:
-    case 3:
-      return 1024;  // its extents
-    case 4:
-      return 64;
-    case 5:
-      return 2147483647;  // extents of a grid
-    case 6:
-    case 7:
-      return 65535;
-    case 8:
-      return 48 * 1024;  // shared memory of a block, not opted in
-    case 9:
-      return 64 * 1024;  // constant memory
-    case 10:
-      return 32;  // threads of a warp
-    case 11:
-      return 2147483647;  // pitch
-    case 12:
-    case 82:
-      return 65536;  // registers of a block; of a multiprocessor
     case 13:
       return has.clock_khz;
-    case 14:
-      return 512;  // alignment of textures
-    case 15:
-    case 19:
-    case 31:
-    case 41:
-    case 78:
-      return 1;  // overlap, mapping, concurrent kernels, one address space, priorities
     case 16:
       return has.multiprocessors;
-    case 17:
-    case 18:
-    case 20:
-    case 32:
-    case 35:
-      return 0;  // timeout, integrated, compute mode, ECC, TCC
     case 33:
       return device.ordinal + 1;  // PCI bus
-    case 34:
-    case 50:
-      return 0;
     case 36:
       return has.memory_clock_khz;
     case 37:
@@ -67,62 +58,22 @@ std::int64_t attribute_of(const Device& device, int attribute) {
       return has.l2_bytes;
     case 39:
       return has.threads_per_multiprocessor;
-    case 40:
-      return 2;  // copy engines
     case 75:
       return device.setting.major;
     case 76:
       return device.setting.minor;
-    case 79:
-    case 80:
-      return 1;  // L1 caches
     case 81:
       return has.shared_per_multiprocessor;
-    case 83:
-    case 84:
-    case 85:
-    case 86:
-      return 0;  // managed memory, boards, atomics of the host
     case 87:
       return device.capability() % 10 == 0 ? 2 : 32;  // single to double precision
-    case 88:
-    case 89:
-      return 0;
-    case 90:
-    case 95:
-      return 1;  // preemption, cooperative launches
-    case 91:
-      return 0;  // the host's address is not the device's
-    case 92:
-    case 93:
-    case 94:
-      return 0;
-    case 96:
-      return 0;
     case 97:
       return has.shared_per_block_optin;
-    case 98:
-      return 0;
-    case 99:
-      return 1;  // memory of the host can be registered
-    case 100:
-    case 101:
-    case 102:
-    case 103:
-    case 104:
-    case 105:
-      return 0;
     case 106:
       return has.blocks_per_multiprocessor;
-    case 108:
-    case 109:
-      return 0;
     case 111:
       return has.shared_reserved;
-    case 115:
-      return 1;  // pools
     default:
-      return attribute > 0 && attribute <= 140 ? 0 : -1;
+      return attribute > 0 && attribute <= kHighestAttribute ? 0 : -1;
   }
 }
 
