@@ -78,6 +78,10 @@ std::shared_ptr<DeviceGraph> end_capture(int device, StreamNumber number) {
   Handle graph = nullptr, runnable = nullptr;
   const char* function = "cuStreamEndCapture";
   Code code = d.capture_end(stream.handle, &graph);
+  if (int capturing = 0; code && d.capture_asked(stream.handle, &capturing) == 0 && capturing) {
+    Handle unwanted = nullptr;  // while a capture is open nobody can wait for the device
+    if (d.capture_end(stream.handle, &unwanted) == 0 && unwanted) d.graph_destroy(unwanted);
+  }
   std::vector<AwaitedStatus> words = state.streams->statuses().end_capture();
   MemoryPool* const pool = state.memory->end_capture();
   if (!pool) check(code ? code : kInvalidValue, function, device, number);

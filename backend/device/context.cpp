@@ -64,9 +64,7 @@ void set_current_device(int ordinal) {
   device_of_thread = ordinal;
 }
 
-void check(Code code, const char* function, int device, StreamNumber stream) {
-  if (code == 0) [[likely]]
-    return;
+std::string error_text(Code code, const char* function, int device, StreamNumber stream) {
   std::string text = "CUDA error: " + words_of(code) + ", from " + function;
   if (device >= 0) text += " for cuda:" + std::to_string(device);
   if (is_lasting(code)) {
@@ -76,7 +74,12 @@ void check(Code code, const char* function, int device, StreamNumber stream) {
     }
     text += ". Nothing more can be done with the device in this process; what is on the CPU is unharmed";
   }
-  throw OpError(ErrorKind::Device, text);
+  return text;
+}
+
+void check(Code code, const char* function, int device, StreamNumber stream) {
+  if (code != 0) [[unlikely]]
+    throw OpError(ErrorKind::Device, error_text(code, function, device, stream));
 }
 
 DeviceProperties ask_properties(int number) {

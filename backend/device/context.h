@@ -34,6 +34,7 @@ void set_current_device(int ordinal);
 // Throws OpError(Device), which names the driver's function; for an error that lasts also the kernel that was launched
 // last on the stream, or on the device if `stream` is negative.
 void check(Code code, const char* function, int device, StreamNumber stream = -1);
+std::string error_text(Code code, const char* function, int device, StreamNumber stream = -1);  // what it says
 
 DeviceProperties ask_properties(int number);
 

@@ -38,7 +38,7 @@ Handle give_to_driver(const std::string& code, const DeviceState& state) {
   const Code failed = driver().module_load(&module, code.c_str(), 2, options, values);
   if (!failed) return module;
   log.resize(log.find('\0') == std::string::npos ? log.size() : log.find('\0'));
-  std::string text = fmt::format("CUDA error: {}, from cuModuleLoadData for cuda:{}", words_of(failed), state.ordinal);
+  std::string text = error_text(failed, "cuModuleLoadData", state.ordinal);
   if (failed == kNoBinary || failed == kInvalidPtx || failed == kUnsupportedPtx) {
     const auto at = code.find(".target ");
     const std::string target =
@@ -74,9 +74,8 @@ DeviceFunction& DeviceModule::function(const std::string& name) {
   if (known) return *known;
   use_device(device_);
   auto made = std::make_unique<DeviceFunction>();
-  if (const Code code = driver().module_function(&made->handle, handle_, name.c_str())) {
-    throw OpError(ErrorKind::Device, "CUDA error: " + words_of(code) + ", from cuModuleGetFunction for '" + name + "'");
-  }
+  check(driver().module_function(&made->handle, handle_, name.c_str()), ("cuModuleGetFunction('" + name + "')").c_str(),
+        device_);
   made->name = kept_name(name), made->device = device_;
   known = std::move(made);
   return *known;

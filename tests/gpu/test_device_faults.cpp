@@ -86,15 +86,17 @@ std::vector<std::string> functions_used() {
 // Whatever fails: an error of a device's kind or none, and (unless the error lasts) the next round is right.
 void expect_recovery() {
   bool right = false, refused = false;
+  std::string last;
   for (int round = 0; round < 4 && !right; ++round) {
     const auto [kind, text] = error_of([&] { right = program() == 200; });
     if (right) break;
     EXPECT_TRUE(kind == ErrorKind::Device || kind == ErrorKind::DeviceMemory || kind == ErrorKind::Runtime) << text;
     EXPECT_FALSE(text.empty()) << "a wrong result and no error";
+    last = text;
     refused |=
         text.find("Nothing more can be done") != std::string::npos || text.find("not available") != std::string::npos;
   }
-  EXPECT_TRUE(right || refused);
+  EXPECT_TRUE(right || refused) << last;
 }
 
 TEST(DeviceFaults, EveryFunctionFailsOnce) {
