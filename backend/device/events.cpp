@@ -33,6 +33,7 @@ Events& all_events() {
 }
 
 Event event_of(EventNumber number) {
+  driver();  // not in a forked child: another thread may have had the lock
   Events& all = all_events();
   const std::lock_guard guard(all.lock);
   const auto found = all.made.find(number);
@@ -43,6 +44,7 @@ Event event_of(EventNumber number) {
 }  // namespace
 
 EventNumber make_event(bool timed, bool blocking) {
+  driver();
   Events& all = all_events();
   const std::lock_guard guard(all.lock);
   all.made.emplace(all.next, Event{timed, blocking});
@@ -50,6 +52,7 @@ EventNumber make_event(bool timed, bool blocking) {
 }
 
 void destroy_event(EventNumber number) noexcept {
+  if (!is_usable()) return;
   Events& all = all_events();
   const std::lock_guard guard(all.lock);
   const auto found = all.made.find(number);
