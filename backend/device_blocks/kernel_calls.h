@@ -13,6 +13,9 @@ bool run_windows(const DeviceCall& c);    // windows.cpp
 bool run_searching(const DeviceCall& c);  // searching.cpp
 bool run_joining(const DeviceCall& c);    // joining.cpp
 
+// lines.cpp: rows of `size` values with their positions, sorted, stable; both have one dimension.
+void sort_rows(std::int64_t size, bool descending, TensorRef& values, TensorRef& positions);
+
 // `x` with its values copied into `out`, unless it is that very tensor.
 bool copy_unless_same(const TensorImpl& x, const TensorImpl& out);
 

@@ -107,6 +107,14 @@ struct WriteAtParams {
   std::uint64_t status;
 };
 
+// The same where there are few columns and many steps: all pairs of a column and a step, sorted by the element they
+// name.
+struct SortedWriteParams {
+  WriteAtParams write;
+  std::uint64_t keys, order;  // offsets in `to`, negative where a position is outside; numbers of pairs
+  std::uint64_t status;
+};
+
 inline constexpr int kLineThreads = 256;  // that find the extreme of one line
 // Lines of `size` elements that begin at the points of `lines`.
 struct LineParams {

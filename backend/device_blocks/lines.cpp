@@ -38,6 +38,26 @@ bool running_extreme(const DeviceCall& c, bool largest) {
   return true;
 }
 
+}  // namespace
+
+// Rows of `size` values with their positions, sorted; both are tensors of one dimension.
+void sort_rows(std::int64_t size, bool descending, TensorRef& values, TensorRef& positions) {
+  const Device here = values->device();
+  MergeParams m{values->numel(), size, 1, descending, 0, 0, 0, 0};
+  if (size < 2) return;
+  TensorRef to_values = empty_tensor(values->sizes, values->dtype, here);
+  TensorRef to_positions = empty_tensor(values->sizes, DType::Int64, here);
+  const std::string entry = by_dtype("merge_runs", values->dtype);
+  for (; m.width < m.size; m.width *= 2) {
+    m.values = address_of(*values), m.positions = address_of(*positions);
+    m.to_values = address_of(*to_values), m.to_positions = address_of(*to_positions);
+    launch(entry, here, m.total, m);
+    std::swap(values, to_values), std::swap(positions, to_positions);
+  }
+}
+
+namespace {
+
 // Lines become rows of two buffers that merges go between; the last result is copied to its place.
 bool sort_lines(const DeviceCall& c) {
   const TensorImpl& x = c.tensor(0);
@@ -48,16 +68,7 @@ bool sort_lines(const DeviceCall& c) {
   TensorRef values = empty_tensor({total}, x.dtype, here), positions = empty_tensor({total}, DType::Int64, here);
   p.to.data = address_of(*values), p.positions.data = address_of(*positions);
   launch(by_dtype("gather_lines", x.dtype), here, total, p);
-  MergeParams m{total, p.size, 1, c.args[2].get<bool>(), 0, 0, 0, 0};
-  TensorRef to_values, to_positions;
-  if (m.size > 1)
-    to_values = empty_tensor({total}, x.dtype, here), to_positions = empty_tensor({total}, DType::Int64, here);
-  for (; m.width < m.size; m.width *= 2) {
-    m.values = address_of(*values), m.positions = address_of(*positions);
-    m.to_values = address_of(*to_values), m.to_positions = address_of(*to_positions);
-    launch(by_dtype("merge_runs", x.dtype), here, total, m);
-    std::swap(values, to_values), std::swap(positions, to_positions);
-  }
+  sort_rows(p.size, c.args[2].get<bool>(), values, positions);
   // Rows of the buffers seen as the lines of the results.
   const int d = c.dim(x.dim());
   const auto put = [&](const TensorImpl& rows, const TensorImpl& out) {

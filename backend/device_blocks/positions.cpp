@@ -200,11 +200,28 @@ void set_number(const Arg& value, const TensorImpl& out, WriteAtParams& p) {
   p.numbered = 1, p.real = n.real, p.whole = n.whole;
 }
 
+void write_sorted(const TensorImpl& out, const WriteAtParams& p) {
+  const std::int64_t total = p.columns.total * p.steps.total;
+  TensorRef keys = empty_tensor({total}, DType::Int64, out.device()),
+            order = empty_tensor({total}, DType::Int64, out.device());
+  SortedWriteParams s{p, address_of(*keys), address_of(*order), 0};
+  launch("write_keys", out.device(), total, s);
+  sort_rows(total, false, keys, order);
+  s.keys = address_of(*keys), s.order = address_of(*order);
+  launch(by_dtype("write_sorted", out.dtype), out.device(), total, s);
+}
+
 bool write(const DeviceCall& c, WriteAtParams& p) {
   const TensorImpl& out = *c.out[0];
   if (is_storage_only(out.dtype) || !copy_unless_same(c.tensor(0), out)) return false;
   p.to.data = address_of(out);
-  launch(by_dtype("write_at", out.dtype), out.device(), p.columns.total, p);
+  // Columns are independent and go through their steps one by one, unless there are too few for that.
+  constexpr std::int64_t kManySteps = 64, kFewColumns = 1024;
+  if (p.steps.total >= kManySteps && p.columns.total <= kFewColumns) {
+    write_sorted(out, p);
+  } else {
+    launch(by_dtype("write_at", out.dtype), out.device(), p.columns.total, p);
+  }
   return true;
 }
 

@@ -131,6 +131,21 @@ def test_positions(dtype):
             same(partial(reduced, how, include_self=False), x, index, y)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_many_positions_for_few_elements(dtype):
+    """Pairs are sorted by the element they name."""
+    x, y = made(9, 4, dtype=dtype), made(300, 4, dtype=dtype, seed=3)
+    rows, columns = positions(9, 300), positions(4, 300, seed=6)
+    same(lambda x, r, y: x.index_put((r,), y), x, rows, y)
+    same(lambda x, r, y: x.index_put((r,), y, accumulate=True), x, rows, y)
+    same(lambda x, r, c, y: x.index_put((r - 9, c), y[:, 1]), x, rows, columns, y)
+    same(lambda x, r, c, y: x.index_put((r, c), y[:, 1], accumulate=True), x, rows, columns, y)
+    same(lambda x, r, y: x.index_add(0, r, y), x, rows, y)
+    same(lambda x, r, y: x[:, 0].scatter_add(0, r, y[:, 0]), x, rows, y)
+    same(lambda x, r, y: x.clone().put_(r * 4, y[:, 0], accumulate=True), x, rows, y)
+    same(lambda x, r, y: x[:, 2].scatter(0, r, 1), x, rows, y)
+
+
 FAILURES = {
     "gather": lambda x, i: x.gather(1, i),
     "index_select": lambda x, i: x.index_select(0, i[0]),
@@ -143,6 +158,7 @@ FAILURES = {
     "index_fill": lambda x, i: x.index_fill(0, i[0], 2),
     "put": lambda x, i: x.put_(i * 10, x[:1, :3]),
     "index_put": lambda x, i: x.index_put((i,), x[0]),
+    "index_put of many": lambda x, i: x.index_put((i.repeat(1, 40),), x[0]),
     "division": lambda x, i: i // (i - 9),
 }
 

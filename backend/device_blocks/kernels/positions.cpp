@@ -118,7 +118,65 @@ template <class T>
   });
 }
 
+// Of a pair of a column and a step: where it writes and reads.
+struct PairPlace {
+  Word put, take;
+};
+[[gnu::always_inline]] inline PairPlace place_of(const WriteAtParams& p, Word column, Word step) {
+  PairPlace place{0, 0};
+  for_each_coordinate(p.columns, column, [&](Word d, Word at) {
+    place.put += at * p.to.strides.of[d];
+    place.take += at * p.from.strides.of[d];
+  });
+  for_each_coordinate(p.steps, step, [&](Word d, Word at) {
+    place.put += at * p.to_steps.of[d];
+    place.take += at * p.from_steps.of[d];
+  });
+  return place;
+}
+
+template <class T>
+[[gnu::always_inline]] inline void write_sorted(const SortedWriteParams& s) {
+  const WriteAtParams& p = s.write;
+  const Word total = p.columns.total * p.steps.total;
+  const auto* keys = at_address<const std::int64_t>(s.keys);
+  const auto* order = at_address<const std::int64_t>(s.order);
+  // The first pair that names an element does them all, in the order of steps.
+  for_each_point(total, [&](Word i) {
+    const Word key = keys[i];
+    if (key < 0 || (i > 0 && keys[i - 1] == key)) return;
+    T element = at_address<const T>(p.to.data)[key];
+    for (Word j = i; j < total && keys[j] == key; ++j) {
+      const Word pair = order[j];
+      const Word take = place_of(p, pair / p.steps.total, pair % p.steps.total).take;
+      element = combined<T>(p, element, p.numbered ? T{} : at_address<const T>(p.from.data)[take]);
+    }
+    at_address<T>(p.to.data)[key] = element;
+  });
+}
+
 }  // namespace
+
+MD_KERNEL void write_keys(SortedWriteParams s) {
+  const WriteAtParams& p = s.write;
+  for_each_point(p.columns.total * p.steps.total, [&](Word pair) {
+    const Word column = pair / p.steps.total, step = pair % p.steps.total;
+    Word key = place_of(p, column, step).put;
+#pragma clang loop unroll(disable)
+    for (Word k = 0; k < p.indexes; ++k) {
+      Word offset = 0;
+      for_each_coordinate(p.columns, column, [&](Word d, Word at) { offset += at * p.index[k].strides.of[d]; });
+      for_each_coordinate(p.steps, step, [&](Word d, Word at) { offset += at * p.index_steps[k].of[d]; });
+      const Word moved = distance(p.index[k], offset, p.from_end, s.status);
+      key = key < 0 || moved < 0 ? -1 : key + moved;
+    }
+    at_address<std::int64_t>(s.keys)[pair] = key;
+    at_address<std::int64_t>(s.order)[pair] = pair;
+  });
+}
+#define MD_WRITE_SORTED(N, T) \
+  MD_KERNEL void write_sorted_##N(SortedWriteParams s) { write_sorted<T>(s); }
+MD_FOR_DTYPES(MD_WRITE_SORTED)
 
 #define MD_COPY(N, U) \
   MD_KERNEL void copy_##N(CopyParams p) { copy_elements<U>(p); }
