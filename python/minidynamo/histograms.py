@@ -25,13 +25,13 @@ def _edges(values, bins, low, high):
         raise RuntimeError(f"histogram(): min should not exceed max, but got min {low} max {high}")
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return _C.linspace(low, high, bins + 1, dtype=values.dtype)
+    return _C.linspace(low, high, bins + 1, dtype=values.dtype, device=values.device)
 
 
 def _edges_of(values, bins):
     """The same for ends that only a run knows: linspace() with tensors."""
     if values.numel() == 0:
-        return _C.linspace(0.0, 1.0, bins + 1, dtype=values.dtype)
+        return _C.linspace(0.0, 1.0, bins + 1, dtype=values.dtype, device=values.device)
     low, high = values.min(), values.max()
     finite = _C.isfinite(low) & _C.isfinite(high)
     if is_compiling():
@@ -40,7 +40,7 @@ def _edges_of(values, bins):
         raise RuntimeError(f"histogram(): range of [{low.item()}, {high.item()}] is not finite")
     apart = low != high
     low, high = _C.where(apart, low, low - 0.5), _C.where(apart, high, high + 0.5)
-    step, places = (high - low) / bins, _C.arange(bins + 1)
+    step, places = (high - low) / bins, _C.arange(bins + 1, device=values.device)
     return _C.where(places < (bins + 1) // 2, low + step * places, high - step * (bins - places))
 
 
@@ -55,18 +55,18 @@ def _places(values, edges):
 def _counted(points, edges, weight, density, name):
     """Counts over the rows of `points`, one edge tensor for each column."""
     sizes = [e.shape[0] - 1 for e in edges]
-    flat = _C.zeros(points.shape[0], dtype=_C.int64)
-    inside = _C.ones(points.shape[0], dtype=_C.bool)
+    flat = _C.zeros(points.shape[0], dtype=_C.int64, device=points.device)
+    inside = _C.ones(points.shape[0], dtype=_C.bool, device=points.device)
     for column, (each, size) in enumerate(zip(edges, sizes)):
         place, there = _places(points[:, column], each)
         flat, inside = flat * size + place, inside & there
     if weight is None:
-        weight = _C.ones(points.shape[0], dtype=points.dtype)
+        weight = _C.ones(points.shape[0], dtype=points.dtype, device=points.device)
     elif weight.numel() != points.shape[0]:
         raise RuntimeError(f"{name}(): if weight tensor is provided it should have the same shape as the input tensor")
     elif weight.dtype != points.dtype:
         raise RuntimeError(f"{name}(): weight has to be of {points.dtype}, not {weight.dtype}")
-    counted = _C.zeros(math.prod(sizes), dtype=points.dtype)
+    counted = _C.zeros(math.prod(sizes), dtype=points.dtype, device=points.device)
     counted = counted.index_add(0, flat, weight.reshape(-1) * inside.to(points.dtype)).reshape(sizes)
     if density:
         for dim, each in enumerate(edges):
@@ -76,7 +76,7 @@ def _counted(points, edges, weight, density, name):
 
 
 def _volumes(edges):
-    volumes = _C.ones([], dtype=edges[0].dtype)
+    volumes = _C.ones([], dtype=edges[0].dtype, device=edges[0].device)
     for each in edges:
         volumes = volumes.unsqueeze(-1) * each.diff()
     return volumes

@@ -84,7 +84,7 @@ def stft(
 def _added_up(parts, hop_length):
     """Windows (batch, windows, places) added where they overlap."""
     batch, count, places = parts.shape
-    at = _C.arange(count).unsqueeze(1) * hop_length + _C.arange(places)
+    at = _C.arange(count, device=parts.device).unsqueeze(1) * hop_length + _C.arange(places, device=parts.device)
     total = parts.new_zeros((batch, places + hop_length * (count - 1)))
     return total.index_add(1, at.reshape(-1), parts.reshape(batch, count * places))
 

@@ -42,7 +42,7 @@ def _index_put(x, indices, values, accumulate=False):
 def _index_put_(x, indices, values, accumulate=False):
     if not any(i is None for i in indices):
         return x.index_put_(tuple(indices), values, accumulate)
-    places = _C.arange(x.numel()).view(x.shape)[_all_or(indices)]
+    places = _C.arange(x.numel(), device=x.device).view(x.shape)[_all_or(indices)]
     flat = x.reshape(-1).index_put((places.reshape(-1),), values.expand(places.shape).reshape(-1), accumulate)
     return x.copy_(flat.view(x.shape))
 
@@ -162,7 +162,9 @@ def _attention(q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale
     made = _functional().scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, scale)
     scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
     if is_causal:
-        scores = scores.masked_fill(_C.ones(scores.shape[-2:], dtype=_C.bool).tril().logical_not(), -math.inf)
+        scores = scores.masked_fill(
+            _C.ones(scores.shape[-2:], dtype=_C.bool, device=scores.device).tril().logical_not(), -math.inf
+        )
     return made, (scores if attn_mask is None else scores + attn_mask).logsumexp(-1)
 
 

@@ -270,13 +270,13 @@ def native_group_norm(x, weight, bias, N, C, HxW, group, eps):
 
 @_rule("tril")
 def tril(x, diagonal=0):
-    rows, columns = _C.arange(x.shape[-2]).unsqueeze(-1), _C.arange(x.shape[-1])
+    rows, columns = _C.arange(x.shape[-2], device=x.device).unsqueeze(-1), _C.arange(x.shape[-1], device=x.device)
     return _C.where(columns - rows <= diagonal, x, 0)
 
 
 @_rule("triu")
 def triu(x, diagonal=0):
-    rows, columns = _C.arange(x.shape[-2]).unsqueeze(-1), _C.arange(x.shape[-1])
+    rows, columns = _C.arange(x.shape[-2], device=x.device).unsqueeze(-1), _C.arange(x.shape[-1], device=x.device)
     return _C.where(columns - rows >= diagonal, x, 0)
 
 

@@ -139,7 +139,7 @@ def _rows(output, index, inputs, create_graph, strict):
             _check_differentiable(found)
         rows.append(found)
     if not rows:
-        return tuple(_C.zeros(output.shape + x.shape, dtype=output.dtype) for x in inputs)
+        return tuple(output.new_zeros(output.shape + x.shape) for x in inputs)
     return tuple(_C.stack(of_input).reshape(output.shape + x.shape) for of_input, x in zip(zip(*rows), inputs))
 
 
@@ -147,11 +147,11 @@ def _rows_at_once(output, inputs, create_graph):
     """As _rows(), all in one pass."""
     count = output.numel()
     if not (count and output.requires_grad):
-        return tuple(_C.zeros(output.shape + x.shape, dtype=output.dtype) for x in inputs)
-    basis = _C.eye(count, dtype=output.dtype).reshape((count, *output.shape))
+        return tuple(output.new_zeros(output.shape + x.shape) for x in inputs)
+    basis = _C.eye(count, dtype=output.dtype, device=output.device).reshape((count, *output.shape))
     found = _grad((output,), inputs, (basis,), True, create_graph, allow_unused=True, is_grads_batched=True)
     return tuple(
-        _C.zeros(output.shape + x.shape, dtype=output.dtype) if g is None else g.reshape(output.shape + x.shape)
+        output.new_zeros(output.shape + x.shape) if g is None else g.reshape(output.shape + x.shape)
         for g, x in zip(found, inputs)
     )
 

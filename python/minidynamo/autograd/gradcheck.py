@@ -91,7 +91,7 @@ def gradcheck(
     for x, rows in zip(wanted, slopes):
         for k, y in enumerate(outputs):
             for j in range(y.numel()):
-                unit = _C.zeros(y.shape, dtype=y.dtype)
+                unit = y.new_zeros(y.shape)
                 unit.reshape(-1)[j] = 1
                 (found,) = _grad(y, x, unit, retain_graph=True, allow_unused=True)
                 found = _C.zeros_like(x) if found is None else found

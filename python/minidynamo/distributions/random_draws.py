@@ -30,7 +30,7 @@ def _kept_whole(draw):
 def _rejection(propose, *parameters):
     """Repeats propose(*parameters), a pair (values, whether accepted), until all are accepted. 1-d float64 tensors."""
     result = _C.zeros_like(parameters[0])
-    pending = _C.arange(result.numel())
+    pending = _C.arange(result.numel(), device=result.device)
     while pending.numel():
         values, accepted = propose(*[parameter[pending] for parameter in parameters])
         result[pending[accepted]] = values[accepted]

@@ -104,7 +104,7 @@ def tril_matrix_to_vec(mat, diag=0):
     n = mat.shape[-1]
     if not -n <= diag < n:
         raise ValueError(f"diagonal {diag} is outside a matrix with {n} rows, whose are -{n} to {n - 1}")
-    rows, columns = _C.tril_indices(n, n, diag)
+    rows, columns = _C.tril_indices(n, n, diag, device=mat.device)
     return mat[..., rows, columns]
 
 

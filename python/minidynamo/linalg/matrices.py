@@ -69,7 +69,7 @@ def inv_ex(A, *, check_errors=False):
 
 
 def _no_errors(A):
-    return _C.zeros(A.shape[:-2], dtype=_C.int32)
+    return _C.zeros(A.shape[:-2], dtype=_C.int32, device=A.device)
 
 
 @takes_out

@@ -6,6 +6,8 @@ nothing else is said, the formulas are those of M. Giles, "An extended collectio
 forward and reverse mode algorithmic differentiation" (2008), with conjugate transposes.
 """
 
+import functools
+
 import numpy as np
 
 from .. import _C
@@ -47,9 +49,22 @@ def columns_like(a, sizes, dtype=None):
     return a.new_empty_strided(sizes, _column_strides(sizes), dtype=dtype or a.dtype)
 
 
+def _beside_operands(compute):
+    """What NumPy gives lies on the CPU: results go to the device of the operands."""
+
+    @functools.wraps(compute)
+    def placed(*args):
+        found, device = compute(*args), args[0].device
+        if device.type == "cpu":
+            return found
+        return found.to(device) if isinstance(found, _C.Tensor) else tuple([x.to(device) for x in found])
+
+    return placed
+
+
 def define(name, schema, compute, shape, backward, save):
     """The operator aten::linalg_<name>. `shape` makes results of the right sizes, `save` is its setup_context."""
-    operator = custom_op(f"aten::linalg_{name}", compute, mutates_args=(), schema=schema)
+    operator = custom_op(f"aten::linalg_{name}", _beside_operands(compute), mutates_args=(), schema=schema)
     operator.register_fake(shape)
     operator.register_autograd(backward, setup_context=save)
     operator._operator.batches_leading = True

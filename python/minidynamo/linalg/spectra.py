@@ -128,7 +128,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
     values = eigvalsh(A).abs() if hermitian else svdvals(A)
     absolute, relative = (tol, 0.0) if tol is not None else tolerances(A, atol, rtol)
     if values.shape[-1] == 0:
-        return _C.zeros(A.shape[:-2], dtype=_C.int64)
+        return _C.zeros(A.shape[:-2], dtype=_C.int64, device=A.device)
     absolute, relative = [t.unsqueeze(-1) if isinstance(t, _C.Tensor) else t for t in (absolute, relative)]
     bound = values.amax(-1, keepdim=True) * relative
     if isinstance(absolute, _C.Tensor):

@@ -52,7 +52,7 @@ def _sum_dtype(input, dtype):
 def _count(input, dims, keepdim, mask):
     """How many elements are there."""
     if mask is None:
-        ones = _C.ones(input.shape, dtype=_C.int64)
+        ones = _C.ones(input.shape, dtype=_C.int64, device=input.device)
     else:
         ones = mask.to(_C.bool).broadcast_to(input.shape).to(_C.int64)
     return ones.sum(dims, keepdim=keepdim) if dims else ones

@@ -87,6 +87,7 @@ def resampled(input, size, scale_factor, mode, align_corners, recompute_scale_fa
         have, want = input.shape[dim], wanted[dim - 2]
         scale = _scale(have, want, factors[dim - 2], align_corners)
         matrix = _matrix(have, want, scale, mode, align_corners, antialias).to(work)
+        matrix = matrix if input.is_cpu else matrix.to(input.device)
         result = result.matmul(matrix.t()) if dim == 3 else matrix.matmul(result)
     name = f"Upsample{mode.capitalize()}2D{'Aa' if antialias else ''}"
     return _C._as_one_call(in_format_of(input, result.to(input.dtype)), name, input)

@@ -45,5 +45,5 @@ def pdist(input, p=2.0):
         raise RuntimeError(f"pdist only supports floating-point dtypes, got {input.dtype}")
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
-    first, second = _C.triu_indices(input.shape[0], input.shape[0], 1)
+    first, second = _C.triu_indices(input.shape[0], input.shape[0], 1, device=input.device)
     return _norm(input.index_select(0, first) - input.index_select(0, second), p, -1)

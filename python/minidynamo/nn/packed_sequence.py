@@ -116,7 +116,11 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
 def _lengths(batch_sizes):
     """How many steps each sequence has."""
-    return (batch_sizes.unsqueeze(0) > _C.arange(int(batch_sizes[0])).unsqueeze(1)).long().sum(1)
+    return (
+        (batch_sizes.unsqueeze(0) > _C.arange(int(batch_sizes[0]), device=batch_sizes.device).unsqueeze(1))
+        .long()
+        .sum(1)
+    )
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):

@@ -50,7 +50,7 @@ def update_fused(param, grad, group, state):
     flat = [tensor.detach().view(-1) for tensor in tensors]
     largest = flat[4] if group["amsgrad"] else None
     update = _compiled_update(param.dtype, largest is not None, decoupled)
-    update(*flat[:4], largest, _C.tensor(numbers, dtype=_C.float64), decoupled)
+    update(*flat[:4], largest, _C.tensor(numbers, dtype=_C.float64, device=param.device), decoupled)
     return True
 
 

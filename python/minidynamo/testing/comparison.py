@@ -285,7 +285,7 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
 
     warnings.warn("torch.testing.assert_allclose() is torch.testing.assert_close() now", FutureWarning, stacklevel=2)
     actual = actual if isinstance(actual, _C.Tensor) else _C.tensor(actual)
-    expected = expected if isinstance(expected, _C.Tensor) else _C.tensor(expected, dtype=actual.dtype)
+    expected = expected if isinstance(expected, _C.Tensor) else actual.new_tensor(expected)
     if rtol is None and atol is None:
         defaults = [_LEGACY.get(t.dtype, (0.0, 0.0)) for t in (actual, expected)]
         rtol, atol = max(r for r, _ in defaults), max(a for _, a in defaults)

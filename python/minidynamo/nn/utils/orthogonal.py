@@ -18,7 +18,7 @@ def _is_orthogonal(matrix):
     size = matrix.shape[-1]
     product = matrix.mT @ matrix
     tolerance = 10.0 * size * (1.2e-7 if matrix.dtype == _C.float32 else 2.3e-16)
-    return bool((product - _C.eye(size, dtype=matrix.dtype)).abs().max() <= tolerance)
+    return bool((product - _C.eye(size, dtype=matrix.dtype, device=matrix.device)).abs().max() <= tolerance)
 
 
 class Orthogonal(Module):
@@ -40,7 +40,7 @@ class Orthogonal(Module):
             lower = _C.cat([lower, lower.new_zeros((*lower.shape[:-2], rows, rows - columns))], -1)
         skew = lower - lower.mT
         if self.orthogonal_map == "cayley":
-            unit = _C.eye(rows, dtype=skew.dtype)
+            unit = _C.eye(rows, dtype=skew.dtype, device=skew.device)
             turned = linalg.solve(unit + skew * -0.5, unit + skew * 0.5)
         else:
             turned = linalg.matrix_exp(skew)

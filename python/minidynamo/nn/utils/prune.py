@@ -227,7 +227,7 @@ class _Structured(_Amount):
         count = self._count(t.shape[self.dim])
         if not count:
             return default_mask
-        kept = _C.ones(t.shape[self.dim], dtype=default_mask.dtype)
+        kept = _C.ones(t.shape[self.dim], dtype=default_mask.dtype, device=default_mask.device)
         kept[self._scores(t).topk(count, largest=False).indices] = 0
         sizes = [1] * t.dim()
         sizes[self.dim] = -1
