@@ -30,6 +30,7 @@ def programs_of(torch, target):
     for name, (function, sizes, products) in programs(torch).items():
         if products:
             continue
+        torch._dynamo.reset()
         arguments = [torch.ones(size) for size in sizes]
         with config.patch(target=target), recording() as record:
             torch.compile(function, backend="eager")(*arguments)

@@ -102,6 +102,7 @@ GRAPHS = {
 
 def _recorded(function, arguments, *, dynamic=False):
     """Programs of all graphs that a call compiles."""
+    torch._dynamo.reset()
     with recording() as record, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.compile(function, backend="eager", dynamic=dynamic)(*arguments)
