@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RATCHET = HERE / "assembled.json"
+AHEAD_OF_TIME = ROOT / "build/backend/device_kernels"
 GENERATED = ("sm_75", "sm_80", "sm_90")  # each has a text of its own
 ASSEMBLED = {"sm_75": "sm_75", "sm_80": "sm_80", "sm_90": "sm_90", "sm_100": "sm_90"}  # architecture -> whose text
 NUMBERS = ("registers", "spills", "stack", "shared")
@@ -78,10 +79,52 @@ def digest(by_target):
     return hashlib.sha256("\0".join([f"{t} {by_target[t]}" for t in sorted(by_target)]).encode()).hexdigest()[:16]
 
 
-def _assemble(arguments):
-    architecture, rows = arguments
+def texts_ahead_of_time():
+    """{name of the file: text} of the kernels that are compiled with the library."""
+    return {path.name: path.read_text() for path in sorted(AHEAD_OF_TIME.glob("*.ptx"))}
+
+
+def _ptxas(architecture, text):
+    """(what it says of each entry, "") or (None, its complaint)"""
     from minidynamo._targets import assembler
 
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "all.ptx")
+        source.write_text(text)
+        command = [assembler.ptxas(), f"-arch={architecture}", "-v", str(source), "-o", f"{folder}/all.cubin"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return None, done.stderr.strip()[:2000] or f"it ended with {done.returncode}"
+    return assembler.resources(done.stderr), ""
+
+
+def _row(used):
+    return [used["registers"], used["spill_stores"] + used["spill_loads"], used["stack"], used["shared"]]
+
+
+def _assemble_file(arguments):
+    """Of all its entries together: the most registers and shared memory, the sum of spills and stacks."""
+    architecture, text = arguments
+    used, complaint = _ptxas(architecture, text)
+    if used is None:
+        return complaint
+    registers, spills, stacks, shared = zip(*map(_row, used.values()))
+    return [max(registers), sum(spills), sum(stacks), max(shared)]
+
+
+def assemble_files(found):
+    """As assemble(), of texts with many entries each."""
+    work = [(name, architecture) for name in found for architecture in ASSEMBLED]
+    numbers = {name: {} for name in found}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = pool.map(_assemble_file, [(architecture, found[name]) for name, architecture in work])
+        for (name, architecture), row in zip(work, made):
+            numbers[name][architecture] = row
+    return numbers
+
+
+def _assemble(arguments):
+    architecture, rows = arguments
     bodies, header = [], ""
     for number, (_, text) in enumerate(rows):
         header, _, body = text.partition(_HEADER)
@@ -89,19 +132,10 @@ def _assemble(arguments):
         for name in dict.fromkeys(names):
             body = re.sub(rf"\b{name}(?=\b|_param)", f"{name}_{number}", body)
         bodies.append(body)
-    with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder, "all.ptx")
-        source.write_text(header + _HEADER + "\n" + "\n".join(bodies))
-        command = [assembler.ptxas(), f"-arch={architecture}", "-v", str(source), "-o", f"{folder}/all.cubin"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return {label: done.stderr.strip()[:2000] for label, _ in rows} if len(rows) == 1 else _one_by_one(arguments)
-    used = assembler.resources(done.stderr)
-    found = {}
-    for number, (label, _) in enumerate(rows):
-        row = used[f"kernel_{number}"]
-        found[label] = [row["registers"], row["spill_stores"] + row["spill_loads"], row["stack"], row["shared"]]
-    return found
+    used, complaint = _ptxas(architecture, header + _HEADER + "\n" + "\n".join(bodies))
+    if used is None:
+        return {label: complaint for label, _ in rows} if len(rows) == 1 else _one_by_one(arguments)
+    return {label: _row(used[f"kernel_{number}"]) for number, (label, _) in enumerate(rows)}
 
 
 def _one_by_one(arguments):
@@ -140,11 +174,12 @@ def read():
     return json.loads(RATCHET.read_text())
 
 
-def write(found, numbers):
-    """The file, a line for each kernel."""
+def write(found, numbers, files, of_files):
+    """The file, a line for each kernel, and one for each file of kernels compiled with the library."""
+    lines = [f"{json.dumps(k)}: {json.dumps([digest({'': files[k]}), of_files[k]])}" for k in sorted(files)]
     rows = [f"{json.dumps(k)}: {json.dumps([digest(found[k]), numbers[k]])}" for k in sorted(found)]
     text = f'{{"ptxas": {json.dumps(version())}, "numbers": {json.dumps(NUMBERS)}, "kernels": {{\n'
-    RATCHET.write_text(text + ",\n".join(rows) + "\n}}\n")
+    RATCHET.write_text(text + ",\n".join(rows) + '\n}, "files": {\n' + ",\n".join(lines) + "\n}}\n")
 
 
 def main():
@@ -157,9 +192,16 @@ def main():
     elif args.write:
         found = texts()
         numbers = assemble(found)
-        if errors := [f"{k}, {a}: {row}" for k, rows in numbers.items() for a, row in rows.items() if row is str(row)]:
+        files = texts_ahead_of_time()
+        of_files = assemble_files(files)
+        if errors := [
+            f"{k}, {a}: {row}"
+            for k, rows in {**numbers, **of_files}.items()
+            for a, row in rows.items()
+            if row is str(row)
+        ]:
             sys.exit("\n".join(errors[:20]))
-        write(found, numbers)
+        write(found, numbers, files, of_files)
         print(f"{len(found)} kernels, {sum(map(len, numbers.values()))} assembled")
     else:
         parser.error("--write or --texts")

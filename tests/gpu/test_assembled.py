@@ -34,6 +34,26 @@ def test_every_kernel_is_assembled_and_none_gets_worse():
     assert worse == [], "python -m tests.gpu.assembled --write takes it as it is"
 
 
+@pytest.mark.timeout(600)
+def test_kernels_compiled_with_the_library_are_assembled():
+    known = assembled.read()
+    found = assembled.texts_ahead_of_time()
+    assert len(found) > 10, f"the build leaves them in {assembled.AHEAD_OF_TIME}"
+    changed = {
+        name: text for name, text in found.items() if known["files"].get(name, [""])[0] != assembled.digest({"": text})
+    }
+    numbers = assembled.assemble_files(changed)
+    assert [f"{k}, {a}: {row}" for k, rows in numbers.items() for a, row in rows.items() if isinstance(row, str)] == []
+    if assembled.version() == known["ptxas"]:
+        worse = {
+            f"{name}, {a}": found_worse
+            for name, rows in numbers.items()
+            for a, row in rows.items()
+            if (found_worse := assembled.worse(known["files"].get(name, [0, rows])[1][a], row))
+        }
+        assert worse == {}, "python -m tests.gpu.assembled --write takes it as it is"
+
+
 def test_what_is_worse():
     assert assembled.worse([32, 0, 0, 0], [33, 0, 0, 0]) == ["registers 32 -> 33"]
     assert assembled.worse([33, 8, 16, 0], [40, 0, 0, 0]) == []

@@ -210,13 +210,28 @@ def test_predictions_follow_bytes_and_instructions():
 # ---- objects for AMD -----------------------------------------------------------------------------------------------
 
 
-def test_code_objects_of_amd():
+def test_code_objects_of_amd(tmp_path):
     for target in ("gfx90a", "gfx1100"):
         (program,), _ = programs(lambda x: torch.softmax(x.sin(), 1), torch.rand(8, 100), options={"target": target})
         (kernel,) = program.kernels
         made = assembler.code_object(kernel.source, target)
         assert made[:4] == b"\x7fELF" and made[18:20] == b"\xe0\0"  # a GPU of AMD
-        assert f"amdhsa_kernel {kernel.entry}" in kernel.text and "s_endpgm" in kernel.text
+        assert f"amdhsa_kernel {kernel.entry}" in kernel.text
+        # The assembler reads the text back to the same instructions.
+        read = tmp_path / f"{target}.o"
+        command = [assembler._llvm_tool("llvm-mc"), "-triple=amdgcn-amd-amdhsa", f"-mcpu={target}", "-filetype=obj"]
+        subprocess.run([*command, "-o", str(read)], input=kernel.text, text=True, check=True)
+        linked = tmp_path / f"{target}.hsaco"
+        linked.write_bytes(made)
+        instructions = [mnemonics(path) for path in (read, linked)]
+        assert instructions[0] == instructions[1] and "s_endpgm" in instructions[0] and len(instructions[0]) > 100
+
+
+def mnemonics(path):
+    """Of an object's instructions, by the disassembler."""
+    command = [assembler._llvm_tool("llvm-objdump"), "-d", "--no-show-raw-insn", str(path)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [line.split()[0] for line in text.split("\n") if line.startswith("\t") and line.split()[0] != "s_code_end"]
 
 
 # ---- the command ---------------------------------------------------------------------------------------------------
