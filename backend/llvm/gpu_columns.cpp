@@ -27,6 +27,8 @@ void GpuEmitter::emit_columns() {
   column = ir_.CreateSelect(row_exists_, column, ir_.CreateSub(cols_, i64(1)));
   begin_ = i64(0), end_ = folded_extent_;
   if (schedule_.part) position_part();
+  // Threads without a column fold nothing: what they would read others may have written.
+  walked_end_ = ir_.CreateSelect(row_exists_, end_, begin_);
   emit_row_values(0);
 
   std::vector<Fold> folds;
@@ -90,7 +92,8 @@ std::vector<llvm::Value*> GpuEmitter::fold_columns(const std::vector<Fold>& fold
   Value* lane = wide(ir_.CreateAnd(y_, i32(team - 1)));
   Value* chunk = ir_.CreateAdd(ir_.CreateMul(group, i64(teams)), wide(ir_.CreateUDiv(y_, i32(team))));
   Value* start = ir_.CreateAdd(begin_, ir_.CreateMul(chunk, i64(schedule_.chunk)));
-  Value* end = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end_, ir_.CreateAdd(start, i64(schedule_.chunk)));
+  Value* end =
+      ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, walked_end_, ir_.CreateAdd(start, i64(schedule_.chunk)));
   const std::vector<Port> at_row = ports_;
   std::vector<Value*> results;
   for (const Fold& f : folds)

@@ -132,10 +132,20 @@ void GpuEmitter::emit_row_values(int stage) {
     if (v.kind == NestValue::Kind::Constant || v.kind == NestValue::Kind::Size || v.kind == NestValue::Kind::Reduce)
       continue;
     if (v.kind == NestValue::Kind::Load)
-      scalar_[i] = emit_load(at(1), v.dtype, ports_[static_cast<std::size_t>(v.access)].row, nullptr);
+      scalar_[i] = load_of_row(v);
     else
       scalar_[i] = compute(v, 1);
   }
+}
+
+// Threads without a row load nothing: others may write it meanwhile.
+llvm::Value* GpuEmitter::load_of_row(const NestValue& v) {
+  const Port& port = ports_[static_cast<std::size_t>(v.access)];
+  const auto load = [&] { return emit_load(at(1), v.dtype, port.row, nullptr); };
+  if (!row_exists_ || schedule_.shape != GpuSchedule::Shape::Rows) return load();
+  std::vector<Value*> value = {llvm::Constant::getNullValue(register_type(ir_.getContext(), v.dtype, 1))};
+  when_carrying(row_exists_, value, [&](std::vector<Value*>& then) { then[0] = load(); });
+  return value[0];
 }
 
 // The values along the columns that `roots` depend on, in order.
@@ -234,6 +244,7 @@ llvm::Value* GpuEmitter::compute(const NestValue& v, int lanes) {
 
 void GpuEmitter::note_failure(Value* failed) {
   if (failed->getType()->isVectorTy()) failed = ir_.CreateOrReduce(failed);
+  if (row_exists_) failed = ir_.CreateAnd(failed, row_exists_);
   when(failed, [&] {
     ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Or, status_, i32(1), llvm::Align(4), llvm::AtomicOrdering::Monotonic);
   });

@@ -40,6 +40,7 @@ class GpuEmitter {
   void position_rows(Value* row);
   std::vector<Value*> row_indices(Value* row);
   void emit_row_values(int stage);
+  Value* load_of_row(const NestValue& v);
   std::vector<int> needed(const std::vector<int>& roots) const;
   // Values along the columns (and the folded axis), in order, `lanes` neighbouring ones at a time.
   void emit_values(const std::vector<int>& values, Value* col, int lanes);
@@ -117,6 +118,7 @@ class GpuEmitter {
   llvm::Function* function_ = nullptr;
   Value *rows_ = nullptr, *cols_ = nullptr, *status_ = nullptr;
   Value *begin_ = nullptr, *end_ = nullptr;  // columns (Columns: folded elements) this block walks
+  Value* walked_end_ = nullptr;              // Columns: end_, or begin_ for threads without a column
   Value *x_ = nullptr, *y_ = nullptr;        // the thread, as i32
   Value* row_number_ = nullptr;
   Value* row_exists_ = nullptr;  // null, or whether the thread's row (Columns: its column) is none beyond the last

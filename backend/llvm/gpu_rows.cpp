@@ -12,13 +12,14 @@ constexpr int kGpuTreeLevels = 40;
 
 void GpuEmitter::emit_rows() {
   Value* row = wide(gpu_.block(0));
+  begin_ = i64(0), end_ = cols_;
   if (schedule_.y > 1) {
-    // Threads without a row work on the last one, so that nobody is missed where values are exchanged.
+    // Threads without a row walk none, but are there where values are exchanged.
     row = ir_.CreateAdd(ir_.CreateMul(row, i64(schedule_.y)), wide(y_));
     row_exists_ = ir_.CreateICmpSLT(row, rows_);
     row = ir_.CreateSelect(row_exists_, row, ir_.CreateSub(rows_, i64(1)));
+    end_ = ir_.CreateSelect(row_exists_, cols_, i64(0));
   }
-  begin_ = i64(0), end_ = cols_;
   Value* part = nullptr;
   if (schedule_.part) {
     part = wide(gpu_.block(1));
