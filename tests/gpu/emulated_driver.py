@@ -19,6 +19,8 @@ VARIABLES = {
     "fault": "MINIDYNAMO_EMULATOR_FAULT",
     "delay": "MINIDYNAMO_EMULATOR_DELAY",
     "checks": "MINIDYNAMO_EMULATOR_CHECKS",
+    "threads": "MINIDYNAMO_EMULATOR_THREADS",
+    "limit": "MINIDYNAMO_EMULATOR_LIMIT",
 }
 LIBRARY = pathlib.Path(minidynamo.__file__).with_name("libminidynamo_cuda_emulated.so")
 

@@ -59,6 +59,12 @@ DONE:
   ret;
 }
 
+.visible .entry endless()
+{
+AGAIN:
+  bra AGAIN;
+}
+
 .visible .entry bounded() .maxntid 64, 1, 1
 {
   ret;

@@ -260,3 +260,11 @@ def test_libraries_are_loaded_where_they_are_used(driver):
     assert driver.code("cuCtxSynchronize") == ILLEGAL_ADDRESS
     driver("cuLibraryUnload", library)
     assert driver.code("cuLibraryUnload", library) == INVALID_HANDLE
+
+
+@emulated(devices="sm_90:64M", limit="100000", checks="fast", threads="1")
+def test_kernels_without_an_end_are_ended(driver):
+    driver.start()
+    driver.launch(driver.function(small_kernels(), "endless"))
+    assert driver.code("cuCtxSynchronize") == 702
+    assert driver.findings()[0]["kind"] == "endless"
