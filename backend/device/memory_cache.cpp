@@ -32,17 +32,12 @@ std::string bytes_in_words(std::size_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
-FreeBlocks& MemoryCache::free_blocks(MemoryBlock& b) {
-  // The size of the segment tells, not that of the block: parts of a large segment stay with the large ones.
-  const MemoryBlock* first = &b;
-  while (first->before) first = first->before;
-  return segments_.at(first->at) == kSmallSegment ? b.pool->small : b.pool->large;
-}
+FreeBlocks& MemoryCache::free_blocks(MemoryBlock& b) { return b.small ? b.pool->small : b.pool->large; }
 
 void MemoryCache::split(MemoryBlock* b, std::size_t bytes) {
   auto rest = std::make_unique<MemoryBlock>();
   rest->at = b->at + bytes, rest->bytes = b->bytes - bytes;
-  rest->stream = b->stream, rest->pool = b->pool;
+  rest->stream = b->stream, rest->pool = b->pool, rest->small = b->small;
   rest->before = b, rest->after = b->after;
   if (b->after) b->after->before = rest.get();
   b->after = rest.get(), b->bytes = bytes;
@@ -65,7 +60,7 @@ MemoryBlock* MemoryCache::take_free(MemoryPool& pool, std::size_t bytes, StreamN
 }
 
 MemoryBlock* MemoryCache::take_fresh(MemoryPool& pool, std::size_t bytes, StreamNumber stream) {
-  const std::size_t segment = segment_bytes(bytes);
+  std::size_t segment = segment_bytes(bytes);
   const auto most = static_cast<std::size_t>(fraction_ * static_cast<double>(total_));
   Address at = 0;
   for (int attempt = 0;; ++attempt) {
@@ -73,12 +68,18 @@ MemoryBlock* MemoryCache::take_fresh(MemoryPool& pool, std::size_t bytes, Stream
     const Code code = allowed ? driver().allocate(&at, segment) : kOutOfMemory;
     if (code == 0) break;
     if (code != kOutOfMemory) check(code, "cuMemAlloc", device_);
-    if (attempt || captured_) refuse(bytes);
-    ++numbers_.retries;
-    empty_locked();
+    if (attempt == 0 && !captured_) {
+      ++numbers_.retries;
+      empty_locked();
+    } else if (const std::size_t least = rounded_up(bytes, kSegmentGrain); segment > least) {
+      segment = least;  // there may be room for no more than this
+    } else {
+      refuse(bytes);
+    }
   }
   auto made = std::make_unique<MemoryBlock>();
   made->at = at, made->bytes = segment, made->stream = stream, made->pool = &pool;
+  made->small = bytes <= kLargestSmall;
   MemoryBlock* const b = made.get();
   blocks_.emplace(at, std::move(made));
   segments_.emplace(at, segment);

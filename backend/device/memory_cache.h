@@ -28,6 +28,7 @@ struct MemoryBlock {
   MemoryPool* pool = nullptr;
   MemoryBlock *before = nullptr, *after = nullptr;
   bool taken = false;
+  bool small = false;               // part of a piece for small blocks
   int awaited = 0;                  // events of other streams that still use it
   std::vector<StreamNumber> users;  // beside its own stream
 };

@@ -108,6 +108,29 @@ TEST(DeviceMemory, OutOfMemory) {
   });
 }
 
+TEST(DeviceMemory, SmallDevices) {
+  in_own_process({{"MINIDYNAMO_EMULATOR_DEVICES", "sm_90:8M"}}, [] {
+    const Ref<Storage> a = cuda().allocate(3 << 20, 0), b = cuda().allocate(3 << 20, 0);
+    EXPECT_EQ(cuda().memory(0).reserved, std::size_t{8} << 20);
+    EXPECT_EQ(error_of([] { cuda().allocate(3 << 20, 0); }).first, ErrorKind::DeviceMemory);
+    expect_sound(0);
+  });
+}
+
+TEST(DeviceMemory, LargeBlocksInSmallPieces) {
+  in_own_process({{"MINIDYNAMO_EMULATOR_DEVICES", "sm_90:8M"}}, [] {
+    for (int round = 0; round < 3; ++round) {
+      std::vector<Ref<Storage>> held;
+      for (int i = 0; i < 3; ++i) held.push_back(cuda().allocate(1500 << 10, 0));
+      held.push_back(cuda().allocate(100, 0));
+      expect_sound(0);
+      held.erase(held.begin() + round);
+      expect_sound(0);
+    }
+    EXPECT_EQ(cuda().memory(0).segments, 4);
+  });
+}
+
 TEST(DeviceMemory, ThreadsWithStreamsOfTheirOwn) {
   in_own_process(kOneDevice, [] {
     std::vector<std::thread> threads;
