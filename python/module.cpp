@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "backend/device/cuda_device.h"
+#include "backend/device_blocks/embedded.h"
 #include "backend/device_blocks/engine.h"
 #include "backend/device_blocks/host_calls.h"
 #include "backend/executable/install.h"
@@ -40,4 +41,10 @@ PYBIND11_MODULE(_C, module) {
   md::bind_graph(module);
   md::bind_devices(module);
   module.def("_device_calls_on_host", &md::device_blocks::host_calls);
+  module.def("_device_kernels", &md::device_blocks::entry_names);
+  module.def("_device_kernel_text", [](const std::string& name) {
+    const auto* entry = md::device_blocks::find_entry(name);
+    if (!entry) throw py::key_error(name);
+    return md::device_blocks::ptx_of(*entry);
+  });
 }

@@ -35,6 +35,12 @@ const EmbeddedEntry* find_entry(std::string_view name) {
   return at != entries.end() && at->name == name ? &*at : nullptr;
 }
 
+std::vector<std::string_view> entry_names() {
+  std::vector<std::string_view> names;
+  for (const EmbeddedEntry& e : embedded_entries()) names.push_back(e.name);
+  return names;
+}
+
 std::string ptx_of(const EmbeddedEntry& entry) {
   const std::string& text = unpacked(entry.text);
   std::string code;

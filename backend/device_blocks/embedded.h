@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace md::device_blocks {
 
@@ -28,6 +29,7 @@ std::span<const EmbeddedEntry> embedded_entries();
 
 // Null: there is no such kernel.
 const EmbeddedEntry* find_entry(std::string_view name);
+std::vector<std::string_view> entry_names();
 // A module with this entry alone.
 std::string ptx_of(const EmbeddedEntry& entry);
 
