@@ -109,13 +109,7 @@ std::vector<llvm::Value*> GpuEmitter::fold_columns(const std::vector<Fold>& fold
       old = emit_combine(at(1), *folds[i].reduce, old, operand(folds[i].reduce->args[0], 1));
     }
   };
-  loop(ir_.CreateAdd(start, lane), end, i64(team * slots), results, [&](Value* k, std::vector<Value*>& now) {
-    fold_slot(k, 0, now);
-    for (int slot = 1; slot < slots; ++slot) {
-      Value* next = ir_.CreateAdd(k, i64(slot * team));
-      when_carrying(ir_.CreateICmpSLT(next, end), now, [&](std::vector<Value*>& then) { fold_slot(next, slot, then); });
-    }
-  });
+  fold_rounds(ir_.CreateAdd(start, lane), end, team, slots, results, fold_slot);
   ports_ = at_row;
   std::vector<Value*> joined;
   for (std::size_t i = 0; i < folds.size(); ++i) {

@@ -66,6 +66,8 @@ class GpuEmitter {
   void emit_reductions(const std::vector<int>& reduces, const std::vector<int>& stores, const std::vector<int>& values);
   std::vector<Value*> fold_chunk(const std::vector<int>& reduces, const std::vector<int>& stores,
                                  const std::vector<int>& values, Value* start);
+  void fold_rounds(Value* first, Value* end, int team, int slots, std::vector<Value*>& carried,
+                   const std::function<void(Value*, int, std::vector<Value*>&)>& fold_slot);
   std::vector<Value*> fold_chunk_value(const std::vector<int>& reduces, const std::vector<int>& stores,
                                        const std::vector<int>& values, Value* start);
   Value* halve(const NestValue& reduce, std::vector<Value*> lanes);

@@ -143,8 +143,6 @@ void GpuEmitter::emit_reductions(const std::vector<int>& reduces, const std::vec
 std::vector<llvm::Value*> GpuEmitter::fold_chunk(const std::vector<int>& reduces, const std::vector<int>& stores,
                                                  const std::vector<int>& values, Value* start) {
   const int team = schedule_.team(), slots = schedule_.fold_lanes / team;
-  const Size count = extent(nest_, schedule_.cols);
-  const bool whole = schedule_.one_chunk && count.value() % schedule_.fold_lanes == 0;
   std::vector<Value*> carried;
   for (int r : reduces)
     for (int slot = 0; slot < slots; ++slot)
@@ -162,23 +160,40 @@ std::vector<llvm::Value*> GpuEmitter::fold_chunk(const std::vector<int>& reduces
       old = emit_combine(at(1), reduce, old, operand(reduce.args[0], 1));
     }
   };
-  loop(first, end, i64(schedule_.fold_lanes), carried, [&](Value* col, std::vector<Value*>& now) {
-    fold_slot(col, 0, now);
-    for (int slot = 1; slot < slots; ++slot) {
-      Value* next = ir_.CreateAdd(col, i64(slot * team));
-      if (whole) {
-        fold_slot(next, slot, now);
-        continue;
-      }
-      when_carrying(ir_.CreateICmpSLT(next, end), now, [&](std::vector<Value*>& then) { fold_slot(next, slot, then); });
-    }
-  });
+  fold_rounds(first, end, team, slots, carried, fold_slot);
   std::vector<Value*> results;
   for (std::size_t i = 0; i < reduces.size(); ++i) {
     const auto from = carried.begin() + static_cast<std::ptrdiff_t>(i) * slots;
     results.push_back(halve(nest_.values[static_cast<std::size_t>(reduces[i])], {from, from + slots}));
   }
   return results;
+}
+
+// Elements from `first` on, `team` apart, each into the next slot. Several rounds are folded at a time while there are
+// as many, so that their loads are under way together.
+void GpuEmitter::fold_rounds(Value* first, Value* end, int team, int slots, std::vector<Value*>& carried,
+                             const std::function<void(Value*, int, std::vector<Value*>&)>& fold_slot) {
+  const int round = team * slots, times = schedule_.unroll;
+  const Size count = extent(nest_, schedule_.shape == GpuSchedule::Shape::Rows ? schedule_.cols : schedule_.folded);
+  const std::int64_t known = schedule_.one_chunk ? count.value() : -1;
+  if (known < 0 || known >= times * round) {
+    carried.push_back(first);
+    Value* last = ir_.CreateSub(end, i64((times * slots - 1) * team));
+    loop(first, last, i64(times * round), carried, [&](Value* k, std::vector<Value*>& now) {
+      for (int i = 0; i < times * slots; ++i) fold_slot(ir_.CreateAdd(k, i64(i * team)), i % slots, now);
+      now.back() = ir_.CreateAdd(k, i64(times * round));
+    });
+    first = carried.back();
+    carried.pop_back();
+  }
+  if (known >= 0 && known % (times * round) == 0) return;
+  loop(first, end, i64(round), carried, [&](Value* k, std::vector<Value*>& now) {
+    fold_slot(k, 0, now);
+    for (int slot = 1; slot < slots; ++slot) {
+      Value* next = ir_.CreateAdd(k, i64(slot * team));
+      when_carrying(ir_.CreateICmpSLT(next, end), now, [&](std::vector<Value*>& then) { fold_slot(next, slot, then); });
+    }
+  });
 }
 
 // Where the elements are chunks, folded already: a segment's worth of them, a binary tree by index.

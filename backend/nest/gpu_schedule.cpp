@@ -144,6 +144,15 @@ bool schedule_tiles(const LoopNest& nest, GpuSchedule& s) {
   return true;
 }
 
+// Elements that a thread folds at a time: as many loads are under way. Code for long bodies is not repeated.
+int rounds_at_a_time(const LoopNest& nest, int slots) {
+  constexpr int kMost = 8, kMostInstructions = 96;
+  int instructions = 1;
+  for (const NestValue& v : nest.values) instructions += 1 + body_cost(v).instructions;
+  const int fits = std::clamp(kMostInstructions / instructions, 1, std::max(1, kMost / slots));
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(fits)));
+}
+
 void schedule_elements(const LoopNest& nest, GpuSchedule& s) {
   if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back();
   if (schedule_tiles(nest, s)) return;
@@ -169,6 +178,7 @@ void schedule_rows(const LoopNest& nest, const Target& target, GpuSchedule& s, c
     s.x = kSegment * std::min(kMostTeams, power_at_least(std::max<std::int64_t>(chunks, count.is_const() ? 1 : 8)));
   }
   s.y = s.x > kSegment || s.part ? 1 : kThreads / 2 / s.x;
+  if (s.chunk > 1) s.unroll = rounds_at_a_time(nest, s.fold_lanes / s.team());
   if (count.is_const() && !s.part) s.kept = kept_rows(nest, count.value(), s.y, target);
 }
 
@@ -199,6 +209,7 @@ void schedule_columns(const LoopNest& nest, GpuSchedule& s, const Loop& folded) 
   const int together = s.one_chunk ? 1 : std::min(s.chunk == 1 ? kMostSingles : kMostChunks, power_at_least(chunks));
   if (s.fold_lanes > kMostLaneThreads) s.slots = s.fold_lanes / kMostLaneThreads;
   s.y = s.lane_threads() * (s.slots > 1 ? 1 : together);
+  s.unroll = rounds_at_a_time(nest, s.slots);
 }
 
 }  // namespace
