@@ -2,6 +2,7 @@
 #include "modules.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -39,6 +40,23 @@ void check_image(const void* image) {
   check(std::memcmp(image, kElf, 4) != 0 && std::memcmp(image, kFatbin, 4) != 0, CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
+using ChangeText = std::size_t (*)(const char* text, std::size_t bytes, char* to, std::size_t room);
+// Set by tests, which change programs to see whether it is noticed.
+std::atomic<ChangeText> change_text{nullptr};
+
+// The text that takes the place of the image.
+const void* changed(const void* image, std::string& kept) {
+  const ChangeText change = change_text.load();
+  if (!change) return image;
+  const std::string_view text(static_cast<const char*>(image));
+  kept.resize(2 * text.size() + 4096);
+  const std::size_t bytes = change(text.data(), text.size(), kept.data(), kept.size() - 1);
+  check(bytes < kept.size());
+  if (bytes == 0) return image;
+  kept.resize(bytes);
+  return kept.c_str();
+}
+
 void put_log(const std::string& log, char* to, std::size_t bytes, std::size_t& written) {
   written = 0;
   if (!to || !bytes) return;
@@ -71,10 +89,10 @@ CUresult load(CUmodule* to, const void* image, unsigned count, const int* option
         check(options[i] >= 0 && options[i] < 64);
     }
   }
-  std::string log;
+  std::string log, other;
   CUresult result = CUDA_SUCCESS;
   try {
-    auto made = load_module(image, current_context(), log);
+    auto made = load_module(changed(image, other), current_context(), log);
     *to = handles<LoadedModule>().add<CUmodule>(std::move(made));
   } catch (const Failure& failure) {
     result = failure.code;
@@ -166,6 +184,13 @@ int blocks_per_multiprocessor(const Callee& callee, int threads, std::size_t dyn
 }
 
 }  // namespace emulated
+
+// Writes what is to be loaded instead of a text, and returns its bytes; 0: the text stays. Null ends it.
+extern "C" __attribute__((visibility("default"))) void mdEmulatorChangeTexts(std::size_t (*change)(const char*,
+                                                                                                   std::size_t, char*,
+                                                                                                   std::size_t)) {
+  emulated::change_text = change;
+}
 
 EMULATED_API(cuModuleLoadData, Context, CUmodule* module, const void* image) {
   return load(module, image, 0, nullptr, nullptr);
