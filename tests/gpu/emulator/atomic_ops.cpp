@@ -108,13 +108,6 @@ std::mutex& turn_of(const void* place) {
   return turns[(reinterpret_cast<std::uintptr_t>(place) >> 3) % 64];
 }
 
-// One that comes after a fence tells others that all before is done; one that reads may learn so from others.
-void publish(Warp& warp) {
-  Block& block = *warp.block;
-  if (block.fenced && block.number < warp.launch->released.size()) warp.launch->released[block.number] = 1;
-  block.acquired = true;
-}
-
 void atomic(Warp& warp, const Instruction& i) {
   Addresses at;
   addresses_of(warp, i, at);
@@ -123,7 +116,7 @@ void atomic(Warp& warp, const Instruction& i) {
     Place place;
     locate(warp, own, space, i.bytes, AccessKind::kAtomic, place);
     check_written(warp, own, place, i.bytes);
-    if (space == Space::kGlobal) publish(warp);
+    if (space == Space::kGlobal) publish(warp, i.flags & kRelease);
     for (int lane = 0; lane < kLanes; ++lane) {
       if (!warp.runs(lane)) continue;
       if (warp.launch->checks.races) check_lane(warp, own, place, i.bytes, lane, true, true, nullptr);
@@ -152,7 +145,8 @@ void decode_atomic(Decoder& decoder, Instruction& made, bool keeps) {
   static constexpr std::pair<std::string_view, AtomicOp> kNames[] = {
       {"add", kAdd}, {"min", kMin},       {"max", kMax},     {"and", kAnd},       {"or", kOr},
       {"xor", kXor}, {"exch", kExchange}, {"cas", kCompare}, {"inc", kIncrement}, {"dec", kDecrement}};
-  decoder.take_any({"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys", "noftz"});
+  if (decoder.take("release") || decoder.take("acq_rel")) made.flags |= kRelease;
+  decoder.take_any({"relaxed", "acquire", "cta", "cluster", "gpu", "sys", "noftz"});
   static constexpr std::pair<std::string_view, Space> kSpaces[] = {
       {"global", Space::kGlobal}, {"shared", Space::kShared}, {"shared::cta", Space::kShared}};
   for (auto [name, space] : kSpaces)

@@ -366,6 +366,37 @@ void decode_sad(Decoder& decoder, Instruction& made) {
   made.run = by_integer(type, []<class T>() -> Handler { return ternary_loop<Sad, T>; });
 }
 
+// Products of bytes of a and bytes of b (or its halves, of two halves of a) added to c; the types are those of a and b.
+std::int64_t part_of(std::uint32_t word, int part, int bits, bool sign) {
+  auto moved = static_cast<std::int64_t>(std::uint64_t{word} << (64 - bits * (part + 1)));
+  return sign ? moved >> (64 - bits) : static_cast<std::int64_t>(static_cast<std::uint64_t>(moved) >> (64 - bits));
+}
+
+void dot_loop(Warp& warp, const Instruction& i) {
+  const auto *a = warp.at<std::uint32_t>(i.a), *b = warp.at<std::uint32_t>(i.b), *c = warp.at<std::uint32_t>(i.c);
+  int parts = i.lanes, first = i.kind ? 2 : 0;
+  std::uint32_t result[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    auto sum = static_cast<std::int64_t>(c[lane]);
+    for (int part = 0; part < parts; ++part)
+      sum +=
+          part_of(a[lane], part, 32 / parts, is_signed(i.type)) * part_of(b[lane], first + part, 8, is_signed(i.from));
+    result[lane] = static_cast<std::uint32_t>(sum);
+  }
+  put(warp, i.to, result);
+}
+
+template <int kParts>
+void decode_dot(Decoder& decoder, Instruction& made) {
+  if (kParts == 2) made.kind = decoder.take("hi");
+  if (kParts == 2) decoder.take("lo");
+  Type a = decoder.want_type(), b = decoder.want_type();
+  ternary_operands(decoder, made, Type::kB32);
+  made.type = a, made.from = b;
+  made.lanes = kParts;
+  if (bytes_of(a) == 4 && bytes_of(b) == 4) made.run = dot_loop;
+}
+
 }  // namespace
 
 void add_integer_opcodes(DecodeTable& table) {
@@ -385,6 +416,8 @@ void add_integer_opcodes(DecodeTable& table) {
   table["abs"] = decode_sign<Abs, false>;
   table["neg"] = decode_sign<Neg, true>;
   table["sad"] = decode_sad;
+  table["dp4a"] = decode_dot<4>;
+  table["dp2a"] = decode_dot<2>;
 }
 
 }  // namespace emulated

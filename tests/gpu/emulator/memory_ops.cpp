@@ -63,6 +63,7 @@ void load(Warp& warp, const Instruction& i) {
     Place place;
     locate(warp, own, space, bytes, AccessKind::kLoad, place);
     check_written(warp, own, place, bytes);
+    if (i.flags & kStrong && space == Space::kGlobal) warp.block->acquired = true;
     if (warp.launch->checks.races) check_reads(warp, own, place, bytes, i.flags & kStrong);
     for (unsigned one = 0; one < i.lanes; ++one)
       if (rows[one] != kNoRow) element(warp, place, one, rows[one]);
@@ -117,6 +118,7 @@ void store(Warp& warp, const Instruction& i) {
   for_each_space(warp, i, at, [&](Space space, Addresses& own) {
     Place place;
     locate(warp, own, space, bytes, AccessKind::kStore, place);
+    if (i.flags & kStrong && space == Space::kGlobal) publish(warp, i.flags & kRelease);
     if (place.contiguous && i.lanes == 1 && i.bytes == i.a_bytes && !(i.flags & kStrong) &&
         (!warp.launch->checks.races || check_row_of_writes(warp, own, place, bytes))) {
       std::memcpy(place.data[0], warp.at<std::byte>(warp.launch->program.rows[i.more]), std::size_t{kLanes} * bytes);
@@ -130,7 +132,7 @@ void store(Warp& warp, const Instruction& i) {
 // Modifiers of ld and st that say how strong or how cached an access is.
 void take_strength(Decoder& decoder, Instruction& made) {
   for (std::string_view name : {"volatile", "relaxed", "acquire", "release", "mmio"})
-    if (decoder.take(name)) made.flags |= kStrong;
+    if (decoder.take(name)) made.flags |= name == "release" ? kStrong | kRelease : kStrong;
   decoder.take("weak");
   decoder.take_any({"cta",
                     "cluster",

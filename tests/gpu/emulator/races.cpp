@@ -178,6 +178,13 @@ bool check_row(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, uns
   return true;
 }
 
+void publish(Warp& warp, bool releases) {
+  Block& block = *warp.block;
+  block.fenced |= releases;
+  if (block.fenced && block.number < warp.launch->released.size()) warp.launch->released[block.number] = 1;
+  block.acquired = true;
+}
+
 Tag next_launch_tag(DeviceMemory& memory) { return memory.cells().next_launch(); }
 
 Tag CellPages::next_launch() {

@@ -63,6 +63,9 @@ void check_races(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, u
 // For lanes that all run and whose words lie one behind the other: whether there is nothing to find, and then it is
 // done; else each lane is to be looked at.
 bool check_row(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, unsigned words_per_lane, bool writes);
+// After a fence, or with one of its own, a strong access tells other blocks that all before is done; it may learn the
+// same of them.
+void publish(Warp& warp, bool releases);
 Tag next_launch_tag(DeviceMemory& memory);
 
 }  // namespace emulated

@@ -56,6 +56,17 @@ TEST_F(ArithmeticTest, Integers) {
          return Bits(std::clamp<I64>(sum, INT32_MIN, INT32_MAX));
        }},
       {"mul24.lo.u32 %z, %a, %b;", 4, 4, [](const Inputs& x) { return (x[0] & 0xffffff) * (x[1] & 0xffffff); }},
+      {"dp4a.s32.u32 %z, %a, %b, %c;", 4, 4,
+       [](const Inputs& x) {
+         Bits sum = x[2];
+         for (int k = 0; k < 32; k += 8) sum += Bits(I64{std::int8_t(x[0] >> k)} * I64(x[1] >> k & 255));
+         return sum;
+       }},
+      {"dp2a.hi.u32.s32 %z, %a, %b, %c;", 4, 4,
+       [](const Inputs& x) {
+         return x[2] + Bits(I64(x[0] & 0xffff) * std::int8_t(x[1] >> 16)) +
+                Bits(I64(x[0] >> 16) * std::int8_t(x[1] >> 24));
+       }},
       {"sad.u32 %z, %a, %b, %c;", 4, 4,
        [](const Inputs& x) { return (x[0] > x[1] ? x[0] - x[1] : x[1] - x[0]) + x[2]; }},
   });

@@ -157,6 +157,16 @@ TEST_F(ProgramTest, Atomics) {
   auto with = [&](const std::string& fence) { return std::string(last).replace(last.find("FENCE"), 5, fence); };
   EXPECT_EQ(found(with("membar.gl;"), {1, 1, 1}, {4, 1, 1}), "") << first_finding(this->last);
   EXPECT_EQ(taken<std::uint32_t>(out_ + 64, 1)[0], 3u);
+  // A flag that one block sets behind what it wrote, and others wait for.
+  memory.fill(out_, 0, 4, 32);
+  std::string flag =
+      "mov.u32 %r1, %ctaid.x; setp.ne.s32 %p1, %r1, 0; @%p1 bra wait; st.global.u32 [%o+4], 7;"
+      "st.STRENGTH.gpu.global.u32 [%o], 1; exit;\nwait: ld.acquire.gpu.global.u32 %r2, [%o];"
+      "setp.eq.s32 %p2, %r2, 0; @%p2 bra wait; ld.global.u32 %r3, [%o+4];";
+  auto told = [&](const char* strength) { return std::string(flag).replace(flag.find("STRENGTH"), 8, strength); };
+  EXPECT_EQ(found(told("release"), {1, 1, 1}, {3, 1, 1}), "") << first_finding(this->last);
+  memory.fill(out_, 0, 4, 32);
+  EXPECT_EQ(found(told("relaxed"), {1, 1, 1}, {3, 1, 1}), "race");
   memory.fill(out_, 0, 4, 32);
   EXPECT_EQ(found(with(""), {1, 1, 1}, {4, 1, 1}), "race");
 }
