@@ -33,6 +33,16 @@ std::string nest_name(const FusionGroup& group) {
   return fmt::format("fused_{}", fmt::join(names, "_"));
 }
 
+// "model.py:12": of the last of its ops.
+std::string user_line(const FusionGroup& group) {
+  for (auto m = group.members.rbegin(); m != group.members.rend(); ++m) {
+    if (!m->node->stack || m->node->stack->empty()) continue;
+    const UserFrame& innermost = m->node->stack->back();
+    return fmt::format("{}:{}", innermost.file, innermost.line);
+  }
+  return {};
+}
+
 SplitLimits limits_of(const Target& target) { return target.is_gpu() ? gpu_split_limits() : SplitLimits{}; }
 
 class ExecutableBuilder {
@@ -113,7 +123,7 @@ class ExecutableBuilder {
             add_call(*l.call);
           } else {
             writes.store_into_writes(l, group);
-            add_nest(l, nest_name(group), commits);
+            add_nest(l, group, commits);
           }
         }
         return;
@@ -122,8 +132,9 @@ class ExecutableBuilder {
   }
 
   // `commits`: it stores into inputs, hence after everything that can fail.
-  void add_nest(const LoweredGroup& l, std::string name, bool commits) {
-    Launch s = nest_launch(std::move(name), l, target_);
+  void add_nest(const LoweredGroup& l, const FusionGroup& group, bool commits) {
+    Launch s = nest_launch(nest_name(group), l, target_);
+    if (s.gpu) s.line = user_line(group);
     s.part = l.part;
     const std::size_t loads = l.nest.accesses.size();
     std::size_t scratch = 0;

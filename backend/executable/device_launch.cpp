@@ -5,8 +5,12 @@
 
 namespace md {
 
-DeviceLaunch::DeviceLaunch(const GpuKernel& kernel, int device, const std::function<std::int64_t(Size)>& value)
-    : module_(device::load_module(kernel.code, device)), device_(device), can_fail_(kernel.can_fail) {
+DeviceLaunch::DeviceLaunch(const GpuKernel& kernel, int device, const std::function<std::int64_t(Size)>& value,
+                           const std::string& line)
+    : module_(device::load_module(kernel.code, device)),
+      line_(line.empty() ? nullptr : device::kept_name(line)),
+      device_(device),
+      can_fail_(kernel.can_fail) {
   function_ = &module_->function(kernel.entry);
   const std::int64_t rows = value(kernel.rows), cols = value(kernel.cols);
   shape_ = launch_shape(kernel.schedule, rows, cols, value(kernel.folded));
@@ -22,7 +26,7 @@ void DeviceLaunch::run(std::span<void* const> buffers) const {
   for (std::size_t i = 0; i < words_.size(); ++i)
     words.push_back(i < buffers.size() ? reinterpret_cast<std::uint64_t>(buffers[i]) : words_[i]);
   if (can_fail_) words.back() = device::expect_status(*function_, stream);
-  device::launch(*function_, shape_, {words.data(), words.size()}, stream);
+  device::launch(*function_, shape_, {words.data(), words.size()}, stream, line_);
 }
 
 }  // namespace md

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/device/modules.h"
@@ -13,8 +14,10 @@ namespace md {
 
 class DeviceLaunch {
  public:
-  // Gives the kernel to the driver. Throws OpError(Device).
-  DeviceLaunch(const GpuKernel& kernel, int device, const std::function<std::int64_t(Size)>& value);
+  // Gives the kernel to the driver. `line`: for errors, where in the program it comes from, or empty. Throws
+  // OpError(Device).
+  DeviceLaunch(const GpuKernel& kernel, int device, const std::function<std::int64_t(Size)>& value,
+               const std::string& line);
   // On the device's current stream, of the thread. What a kernel that can fail finds wrong is reported when the stream
   // is synchronised.
   void run(std::span<void* const> buffers) const;
@@ -22,6 +25,7 @@ class DeviceLaunch {
  private:
   std::shared_ptr<device::DeviceModule> module_;
   device::DeviceFunction* function_ = nullptr;
+  const char* const line_;
   LaunchShape shape_;
   std::vector<std::uint64_t> words_;  // addresses are filled in for each run
   int device_;

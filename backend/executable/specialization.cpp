@@ -93,8 +93,8 @@ Specialization::SizedLaunch Specialization::sized(const Launch& s) const {
   p.name = &s.name;
   p.function = s.nest.function;
   if (s.gpu)
-    p.on_device =
-        std::make_shared<const DeviceLaunch>(*s.gpu, executable_.device.index, [&](Size x) { return value(x); });
+    p.on_device = std::make_shared<const DeviceLaunch>(
+        *s.gpu, executable_.device.index, [&](Size x) { return value(x); }, s.line);
   p.can_fail = s.can_fail;
   p.op = s.op;
   p.args = s.args;

@@ -153,3 +153,61 @@ def test_processes_end_with_tensors_on_devices(where):
             """,
     }[where]
     assert run(program) == "end\n"
+
+
+def test_an_error_that_lasts_names_kernel_and_line(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("def f(x):\n    y = x + 1\n    return y * 3\n")
+    said = run(
+        f"""
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        import program
+        torch._dynamo.config.background_compile = False
+        x = torch.ones(10).to("cuda")
+        y = torch.compile(program.f)(x)
+        for _ in range(2):
+            try:
+                y.cpu()
+            except torch.AcceleratorError as e:
+                print(e)
+        print((torch.ones(3) + 1).sum().item())
+        """,
+        MINIDYNAMO_EMULATOR_FAULT="cuStreamSynchronize:2=719",
+    )
+    first, second, third = said.splitlines()
+    assert first.startswith("CUDA error: ") and "CUDA_ERROR_LAUNCH_FAILED" in first
+    assert "The kernel launched last there is 'fused_" in first and f", for {program}:3" in first
+    assert second.startswith("CUDA error: ") and third == "6.0"
+
+
+def test_too_little_memory_in_the_middle_of_a_graph():
+    assert (
+        run(
+            """
+            def f(x):
+                a = x.cumsum(0)
+                b = a.flip(0).cumsum(0)
+                return a.sort()[0] + b + x
+            for background in (False, True):
+                torch._dynamo.config.background_compile = background
+                torch._dynamo.reset()
+                g = torch.compile(f)
+                x = torch.ones(300_000).to("cuda")
+                before = torch.cuda.memory_allocated()
+                try:
+                    g(x)
+                    raise SystemExit("there was room")
+                except torch.OutOfMemoryError as e:
+                    assert str(e).startswith("CUDA out of memory. Tried to allocate"), e
+                    del e
+                assert torch.cuda.memory_allocated() == before, (torch.cuda.memory_allocated(), before)
+                small = torch.ones(1000)
+                assert torch.equal(g(small.to("cuda")).cpu(), f(small))
+                del x
+            print("well")
+            """,
+            MINIDYNAMO_EMULATOR_DEVICES="sm_90:4M",
+        )
+        == "well\n"
+    )
