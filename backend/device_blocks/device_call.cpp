@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "backend/device/launch.h"
 #include "backend/device/modules.h"
@@ -95,12 +96,40 @@ void launch_words(std::string_view entry, Device device, std::int64_t threads, u
 std::string by_size(std::string_view kernel, DType t) { return fmt::format("{}_{}", kernel, item_size(t)); }
 std::string by_dtype(std::string_view kernel, DType t) { return fmt::format("{}_{}", kernel, info(t).short_name); }
 
+namespace {
+
+// Brings the dimension that is dense in `from` behind the first, which is dense in `to`. False if a copy by tiles is
+// not for this one.
+bool turn_to_tiles(CopyParams& p) {
+  constexpr Word kLong = kCopyTile / 2;  // tiles that are mostly empty are not worth it
+  Space& s = p.space;
+  if (s.rank < 2 || p.to.strides.of[0] != 1 || p.from.strides.of[0] <= 1 || s.sizes[0] < kLong) return false;
+  for (Word k = 1; k < s.rank; ++k) {
+    if (p.from.strides.of[k] != 1 || s.sizes[k] < kLong) continue;
+    std::swap(s.sizes[1], s.sizes[k]);
+    std::swap(p.to.strides.of[1], p.to.strides.of[k]);
+    std::swap(p.from.strides.of[1], p.from.strides.of[k]);
+    return true;
+  }
+  return false;
+}
+
+void launch_copy(DType t, Device device, CopyParams p) {
+  if (!turn_to_tiles(p)) return launch(by_size("copy", t), device, p.space.total, p);
+  const auto tiles = [](Word n) { return (n + kCopyTile - 1) / kCopyTile; };
+  const Word planes = p.space.total / (p.space.sizes[0] * p.space.sizes[1]);
+  launch(by_size("copy_tiles", t), device, planes * tiles(p.space.sizes[0]) * tiles(p.space.sizes[1]) * kCopyThreads, p,
+         kCopyThreads);
+}
+
+}  // namespace
+
 bool copy_elements(const TensorImpl& from, const TensorImpl& to) {
   ConvertParams p{};
   if (!lay_out(to.sizes, p.space, {{to.strides, p.to.strides}, {spread(from, to.sizes), p.from.strides}})) return false;
   p.to.data = address_of(to), p.from.data = address_of(from);
   if (from.dtype == to.dtype) {
-    launch(by_size("copy", to.dtype), to.device(), p.space.total, CopyParams{p.space, p.to, p.from});
+    launch_copy(to.dtype, to.device(), {p.space, p.to, p.from});
     return true;
   }
   if (is_storage_only(from.dtype) || is_storage_only(to.dtype)) return false;

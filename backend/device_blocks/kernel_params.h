@@ -71,6 +71,9 @@ struct CopyParams {
   Tensor to, from;
 };
 
+// A copy whose first dimension is dense in `to` and whose second is dense in `from` goes by tiles of so many elements
+// along both; a block has so many threads.
+inline constexpr int kCopyTile = 32, kCopyThreads = 256;
 // The same with a conversion from a dtype.
 struct ConvertParams {
   Space space;

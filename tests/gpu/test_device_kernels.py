@@ -232,6 +232,16 @@ def test_conversions(dtype, to):
     same(lambda x: torch.zeros(7, 9, device=x.device, dtype=to).copy_(x.t()), x)
 
 
+@pytest.mark.parametrize("dtype", (torch.float64, torch.int32, torch.float16, torch.bool))
+def test_copies_by_tiles(dtype):
+    x = made(3, 45, 70, dtype=dtype)
+    same(lambda x: x.transpose(1, 2).contiguous(), x)
+    same(lambda x: x.transpose(0, 2).contiguous(), x)
+    same(lambda x: x.permute(2, 0, 1).contiguous(), x)
+    same(lambda x: x[:, ::2].transpose(1, 2)[:, 3:].contiguous(), x)
+    same(lambda x: torch.zeros_like(x).transpose(1, 2).copy_(x.transpose(1, 2).contiguous()), x)
+
+
 def test_large_arguments():
     x = torch.tensor([1e5, -3e20, 1e300, 2.0**900, 7e15], dtype=torch.float64)
     for function in (torch.sin, torch.cos, torch.tan):

@@ -12,7 +12,7 @@
 #define MD_SHARED __attribute__((address_space(3)))
 #endif
 // Memory of a block, which nobody has written at first.
-#define MD_SHARED_ARRAY(T, name, count) static MD_SHARED __attribute__((loader_uninitialized)) T name[count]
+#define MD_SHARED_ARRAY(T, name, count) alignas(16) static MD_SHARED __attribute__((loader_uninitialized)) T name[count]
 
 namespace md::device_blocks {
 

@@ -16,6 +16,37 @@ template <class U>
   });
 }
 
+// Through tiles in shared memory: read along one dimension, written along the other.
+template <class U>
+[[gnu::always_inline]] inline void copy_tiles(const CopyParams& p, MD_SHARED U* tile) {
+  constexpr int kPitch = kCopyTile + 1;
+  const auto thread = static_cast<int>(thread_in_block());
+  const int inner = thread % kCopyTile, outer = thread / kCopyTile;
+  const Word across = (p.space.sizes[0] + kCopyTile - 1) / kCopyTile,
+             down = (p.space.sizes[1] + kCopyTile - 1) / kCopyTile;
+  const Word planes = p.space.total / (p.space.sizes[0] * p.space.sizes[1]);
+  for (Word n = block_number(); n < across * down * planes; n += blocks_of_grid()) {
+    const Word a0 = n % across * kCopyTile, b0 = n / across % down * kCopyTile;
+    Word to = 0, from = 0;
+    for_each_coordinate(p.space, n / across / down * p.space.sizes[0] * p.space.sizes[1], [&](Word d, Word at) {
+      to += at * p.to.strides.of[d];
+      from += at * p.from.strides.of[d];
+    });
+    for (int k = outer; k < kCopyTile; k += kCopyThreads / kCopyTile) {
+      const Word a = a0 + k, b = b0 + inner;
+      if (a < p.space.sizes[0] && b < p.space.sizes[1])
+        tile[k * kPitch + inner] = at_address<const U>(p.from.data)[from + a * p.from.strides.of[0] + b];
+    }
+    wait_for_block();
+    for (int k = outer; k < kCopyTile; k += kCopyThreads / kCopyTile) {
+      const Word a = a0 + inner, b = b0 + k;
+      if (a < p.space.sizes[0] && b < p.space.sizes[1])
+        at_address<U>(p.to.data)[to + a + b * p.to.strides.of[1]] = tile[inner * kPitch + k];
+    }
+    wait_for_block();
+  }
+}
+
 // How far an index moves; negative where its position is outside.
 [[gnu::always_inline]] inline Word distance(const IndexTensor& index, Word offset, Word from_end,
                                             std::uint64_t status) {
@@ -178,8 +209,12 @@ MD_KERNEL void write_keys(SortedWriteParams s) {
   MD_KERNEL void write_sorted_##N(SortedWriteParams s) { write_sorted<T>(s); }
 MD_FOR_DTYPES(MD_WRITE_SORTED)
 
-#define MD_COPY(N, U) \
-  MD_KERNEL void copy_##N(CopyParams p) { copy_elements<U>(p); }
+#define MD_COPY(N, U)                                            \
+  MD_KERNEL void copy_##N(CopyParams p) { copy_elements<U>(p); } \
+  MD_KERNEL void copy_tiles_##N(CopyParams p) {                  \
+    MD_SHARED_ARRAY(U, tile, (kCopyTile + 1) * kCopyTile);       \
+    copy_tiles<U>(p, tile);                                      \
+  }
 MD_FOR_SIZES(MD_COPY)
 #define MD_READ(N, U) \
   MD_KERNEL void read_at_##N(ReadAtParams p) { read_elements<U>(p); }

@@ -7,6 +7,8 @@ namespace {
 
 constexpr int kTile = kProductTile, kThreads = kProductThreads, kDepth = 16,
               kEach = 4;  // a thread computes kEach times kEach results
+// Rows of tiles are apart by a little more: neighbouring threads fill a column of them without meeting in a bank.
+constexpr int kPitch = kTile + 4;
 
 template <class W>
 [[gnu::always_inline]] inline W multiply_add(W x, W y, W sum) {
@@ -15,6 +17,46 @@ template <class W>
   } else {
     ScalarBuilder<W> b;
     return b.add(sum, b.mul(x, y));
+  }
+}
+
+// The next term of each sum. Both addresses are multiples of kEach elements.
+template <class W>
+[[gnu::always_inline]] inline void add_step(const MD_SHARED W* a, const MD_SHARED W* b, W (&sums)[kEach][kEach]) {
+  using Four = W __attribute__((ext_vector_type(kEach)));
+  const Four x = *reinterpret_cast<const MD_SHARED Four*>(a), y = *reinterpret_cast<const MD_SHARED Four*>(b);
+#pragma clang loop unroll(full)
+  for (int r = 0; r < kEach; ++r) {
+#pragma clang loop unroll(full)
+    for (int s = 0; s < kEach; ++s) sums[r][s] = multiply_add<W>(x[r], y[s], sums[r][s]);
+  }
+}
+
+// A thread's results, a row at once where it lies in one piece: neighbouring threads then fill whole sectors.
+template <class T>
+[[gnu::always_inline]] inline void store_block(const ProductParams& p, T* c, Word i0, Word j0,
+                                               const WorkingOf<T> (&sums)[kEach][kEach]) {
+  using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                  std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                                     std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+  using Four = Bits __attribute__((ext_vector_type(kEach)));
+#pragma clang loop unroll(full)
+  for (int r = 0; r < kEach; ++r) {
+    const Word i = i0 + r;
+    if (i >= p.m) break;
+    T* to = c + i * p.c_row + j0 * p.c_column;
+    const bool in_one_piece =
+        p.c_column == 1 && j0 + kEach <= p.n && reinterpret_cast<std::uint64_t>(to) % sizeof(Four) == 0;
+    if (in_one_piece) {
+      Four row;
+#pragma clang loop unroll(full)
+      for (int s = 0; s < kEach; ++s) row[s] = std::bit_cast<Bits>(narrow<T>(sums[r][s]));
+      *reinterpret_cast<Four*>(to) = row;
+      continue;
+    }
+#pragma clang loop unroll(full)
+    for (int s = 0; s < kEach; ++s)
+      if (j0 + s < p.n) to[s * p.c_column] = narrow<T>(sums[r][s]);
   }
 }
 
@@ -43,45 +85,35 @@ template <class T>
         const bool by_row = p.a_row == 1;
         const int i = by_row ? e % kTile : e / kDepth, q = by_row ? e / kTile : e % kDepth;
         const bool inside = i0 + i < p.m && q0 + q < p.k;
-        a_tile[q * kTile + i] = inside ? widen(a[(i0 + i) * p.a_row + (q0 + q) * p.a_column]) : W(0);
+        a_tile[q * kPitch + i] = inside ? widen(a[(i0 + i) * p.a_row + (q0 + q) * p.a_column]) : W(0);
       }
       for (int e = thread; e < kTile * kDepth; e += kThreads) {
         const bool by_row = p.b_row == 1;
         const int j = by_row ? e / kDepth : e % kTile, q = by_row ? e % kDepth : e / kTile;
         const bool inside = j0 + j < p.n && q0 + q < p.k;
-        b_tile[q * kTile + j] = inside ? widen(b[(q0 + q) * p.b_row + (j0 + j) * p.b_column]) : W(0);
+        b_tile[q * kPitch + j] = inside ? widen(b[(q0 + q) * p.b_row + (j0 + j) * p.b_column]) : W(0);
       }
       wait_for_block();
-      const int depth = p.k - q0 < kDepth ? static_cast<int>(p.k - q0) : kDepth;
-      for (int q = 0; q < depth; ++q) {
-        W x[kEach], y[kEach];
-        for (int e = 0; e < kEach; ++e) x[e] = a_tile[q * kTile + row + e];
-        for (int e = 0; e < kEach; ++e) y[e] = b_tile[q * kTile + column + e];
-        for (int r = 0; r < kEach; ++r) {
-          for (int s = 0; s < kEach; ++s) sums[r][s] = multiply_add(x[r], y[s], sums[r][s]);
-        }
+      if (p.k - q0 >= kDepth) {
+#pragma clang loop unroll(full)
+        for (int q = 0; q < kDepth; ++q) add_step<W>(a_tile + q * kPitch + row, b_tile + q * kPitch + column, sums);
+      } else {
+#pragma clang loop unroll(disable)
+        for (int q = 0; q < p.k - q0; ++q) add_step<W>(a_tile + q * kPitch + row, b_tile + q * kPitch + column, sums);
       }
       wait_for_block();
     }
-    T* c = at_address<T>(p.c.data) + c_offset;
-#pragma clang loop unroll(full)
-    for (int r = 0; r < kEach; ++r) {
-#pragma clang loop unroll(full)
-      for (int s = 0; s < kEach; ++s) {
-        const Word i = i0 + row + r, j = j0 + column + s;
-        if (i < p.m && j < p.n) c[i * p.c_row + j * p.c_column] = narrow<T>(sums[r][s]);
-      }
-    }
+    store_block(p, at_address<T>(p.c.data) + c_offset, i0 + row, j0 + column, sums);
   }
 }
 
 }  // namespace
 
-#define MD_PRODUCT(N, T)                                  \
-  MD_KERNEL void product_##N(ProductParams p) {           \
-    MD_SHARED_ARRAY(WorkingOf<T>, a_tile, kTile* kDepth); \
-    MD_SHARED_ARRAY(WorkingOf<T>, b_tile, kTile* kDepth); \
-    multiply<T>(p, a_tile, b_tile);                       \
+#define MD_PRODUCT(N, T)                                   \
+  MD_KERNEL void product_##N(ProductParams p) {            \
+    MD_SHARED_ARRAY(WorkingOf<T>, a_tile, kPitch* kDepth); \
+    MD_SHARED_ARRAY(WorkingOf<T>, b_tile, kPitch* kDepth); \
+    multiply<T>(p, a_tile, b_tile);                        \
   }
 MD_FOR_NUMBERS(MD_PRODUCT)
 
