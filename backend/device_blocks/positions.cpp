@@ -318,6 +318,23 @@ bool put_flat(const DeviceCall& c) {
   return write(c, p);
 }
 
+// x[mask] = one value: a choice for each element.
+bool put_where(const DeviceCall& c) {
+  const auto& items = c.args[1].get<ListArg>().items;
+  const auto* mask = items.size() == 1 ? items[0].get_if<TensorRef>() : nullptr;
+  const TensorImpl &values = c.tensor(2), &out = *c.out[0];
+  if (!mask || (*mask)->dtype != DType::Bool || values.numel() != 1 || c.args[3].get<bool>()) return false;
+  if (values.dtype != out.dtype || (*mask)->dim() > out.dim() || values.dim() > 1) return false;
+  DimVec sizes = (*mask)->sizes, strides = (*mask)->strides;
+  for (int d = 0; d < (*mask)->dim(); ++d)
+    if (sizes[static_cast<std::size_t>(d)] != out.sizes[static_cast<std::size_t>(d)]) return false;
+  while (sizes.size() < out.sizes.size()) sizes.push_back(1), strides.push_back(0);
+  const auto along = make_ref<TensorImpl>((*mask)->storage, DType::Bool, sizes, strides, (*mask)->offset);
+  const auto value = make_ref<TensorImpl>(values.storage, values.dtype, DimVec{}, DimVec{}, values.offset);
+  const Arg args[] = {along, value, c.args[0]};
+  return run_pointwise({op(id::Where), args, c.out});
+}
+
 bool put_indexed(const DeviceCall& c) {
   const TensorImpl &values = c.tensor(2), &out = *c.out[0];
   Indexed e;
@@ -396,7 +413,7 @@ bool run_writing(const DeviceCall& c) {
     case id::Put:
       return put_flat(c);
     case id::IndexPut:
-      return put_indexed(c);
+      return put_where(c) || put_indexed(c);
     default:
       return false;
   }

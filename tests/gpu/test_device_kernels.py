@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 import minidynamo as torch
+from minidynamo import _C
 
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
@@ -144,6 +145,27 @@ def test_many_positions_for_few_elements(dtype):
     same(lambda x, r, y: x[:, 0].scatter_add(0, r, y[:, 0]), x, rows, y)
     same(lambda x, r, y: x.clone().put_(r * 4, y[:, 0], accumulate=True), x, rows, y)
     same(lambda x, r, y: x[:, 2].scatter(0, r, 1), x, rows, y)
+
+
+def put(x, mask, value):
+    x = x.clone()
+    x[mask] = value
+    return x
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_masks(dtype):
+    x, y = made(6, 5, 3, dtype=dtype), made(1, dtype=dtype, seed=3)
+    mask = made(6, 5, 3, dtype=torch.bool, seed=4)
+    before = dict(_C._device_calls_on_host())
+    same(put, x, mask, 1)
+    same(put, x, mask, y)
+    same(put, x, mask[:, :, 1], y[0])
+    same(put, x.transpose(0, 2), mask[:3, :, 0], y)
+    assert _C._device_calls_on_host() == before
+    same(lambda x, m: x[m], x, mask)
+    same(lambda x, m: x[m[:, 0, 0]], x, mask)
+    same(lambda x, m: put(x, m, x[m] if x.dtype == torch.bool else x[m] * 2), x, mask)
 
 
 FAILURES = {
