@@ -161,6 +161,23 @@ def graphs():
         torch.cuda.CUDAGraph().capture_begin()
 
 
+def graphed_callables():
+    model = torch.nn.Linear(4, 3).cuda()
+    plain = torch.nn.Linear(4, 3).cuda()
+    plain.load_state_dict(model.state_dict())
+    sample = torch.randn(2, 4, device="cuda", requires_grad=True)
+    graphed = torch.cuda.make_graphed_callables(model, (sample,))
+    for _ in range(2):
+        x = torch.randn(2, 4, device="cuda")
+        a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+        model.zero_grad(), plain.zero_grad()
+        one, other = graphed(a), plain(b)
+        one.sum().backward()
+        other.sum().backward()
+        assert one.tolist() == other.tolist() and a.grad.tolist() == b.grad.tolist()
+        assert model.weight.grad.tolist() == plain.weight.grad.tolist()
+
+
 def accelerators():
     assert torch.accelerator.is_available() and torch.accelerator.device_count() == 2
     assert torch.accelerator.current_accelerator() == torch.device("cuda")
