@@ -294,3 +294,20 @@ def loaders():
     data = torch.utils.data.TensorDataset(torch.arange(6.0), torch.arange(6))
     for x, y in torch.utils.data.DataLoader(data, batch_size=3, pin_memory=True):
         assert x.is_pinned() and y.is_pinned() and x.cuda(non_blocking=True).tolist() == x.tolist()
+
+
+def distributions():
+    d = torch.distributions
+
+    def drawn(device):
+        torch.manual_seed(0)
+        a = (torch.arange(3.0) + 1.5).to(device).requires_grad_()
+        b = torch.ones(3).to(device)
+        made = [d.Gamma(a, b).rsample(), d.Dirichlet(a).sample(), d.Beta(a, b).sample(), d.StudentT(a + 2).sample()]
+        made += [torch.poisson(b * 2), torch.binomial(b * 5, b / 2), d.Categorical(b).sample(), d.Normal(a, b).sample()]
+        made += [d.Multinomial(4, b).entropy()]
+        made[0].sum().backward()
+        assert all(x.device.type == device for x in made)
+        return [x.tolist() for x in [*made, a.grad]]
+
+    assert drawn("cuda") == drawn("cpu")

@@ -21,9 +21,9 @@ _SPAN = 27.0  # range of log-distances
 def _integral(integrand, width, parameters, step):
     """Integral over w from 0 to infinity of integrand(w, *parameters), negligible from `width` on. 1-d tensors."""
     count = math.ceil(_SPAN / step)
-    nodes = _C.exp(-step * _C.arange(count, dtype=_C.float64))
+    nodes = _C.exp(-step * _C.arange(count, dtype=_C.float64, device=width.device))
     # Below the last node the integrand is what it is there: the rest of the sum is a geometric series.
-    weights = _C.cat([_C.ones(count - 1, dtype=_C.float64), _C.full((1,), 1 / -math.expm1(-step), dtype=_C.float64)])
+    weights = _C.cat([nodes.new_ones(count - 1), nodes.new_full((1,), 1 / -math.expm1(-step))])
     weights = step * weights * nodes
     rows = max(1, _AT_ONCE // count)
     sums = []

@@ -78,7 +78,7 @@ class Multinomial(Distribution):
 
     def entropy(self):
         """n H(p) - log n! + sum over categories of E[log k!] for the binomial count k of each."""
-        n = _C.tensor(self.total_count, dtype=self.probs.dtype)
+        n = _C.tensor(self.total_count, dtype=self.probs.dtype, device=self.probs.device)
         counts = self._binomial.enumerate_support(expand=False)[1:]
         expected = self._binomial.log_prob(counts).exp() * (counts + 1).lgamma()
         return n * self._categorical.entropy() - (n + 1).lgamma() + expected.sum((0, -1))

@@ -40,13 +40,13 @@ def _rejection(propose, *parameters):
 
 def _uniform(like):
     """In (0, 1): neither end, so that logarithms are finite."""
-    return _C.rand(like.shape, dtype=_C.float64).clamp(min=2.0**-54)
+    return _C.rand(like.shape, dtype=_C.float64, device=like.device).clamp(min=2.0**-54)
 
 
 def _propose_gamma(a):
     d = a - 1 / 3
     c = 1 / (9 * d).sqrt()
-    x = _C.randn(a.shape, dtype=_C.float64)
+    x = _C.randn(a.shape, dtype=_C.float64, device=a.device)
     v = (1 + c * x).pow(3)
     bound = 0.5 * x.square() + d - d * v + d * v.clamp(min=1e-300).log()
     return d * v, (v > 0) & (_uniform(a).log() < bound)
@@ -117,7 +117,7 @@ def _by_size(parameters, is_small, draw_small, draw_large):
 
 def _invert(none, ratio):
     """Draws k with probabilities p(0) = none, p(k) = p(k - 1) ratio(k), by inversion; p has to be negligible at 200."""
-    left = _C.rand(none.shape, dtype=_C.float64) - none
+    left = _C.rand(none.shape, dtype=_C.float64, device=none.device) - none
     drawn, p = _C.zeros_like(none), none
     for k in range(1, 200):
         more = left >= 0
