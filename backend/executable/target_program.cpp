@@ -10,6 +10,7 @@
 #include "backend/llvm/gpu_kernel.h"
 #include "ir/core/error.h"
 #include "ir/graph/op_table.h"
+#include "ir/graph/text.h"
 #include "ir/tensor/extent.h"
 
 namespace md {
@@ -106,14 +107,17 @@ class ProgramWriter {
     const auto add_bytes = [&](const Place& p) { out.bytes += bytes_moved(p.type); };
     if (!s.gpu) {
       out.why = s.op != kNoOp ? "it runs as one call of the operation" : "it calls code that is no part of the graph";
-      for (const Place& p : s.results) add_result(out, p);
+      for (const Arg& a : s.args) add_operands(a, out.operands);
+      const std::string given = python_tuple(s.args);
+      out.call = s.name + (s.args.size() == 1 ? "(" + python_repr(s.args[0]) + ")" : given);
+      for (const Place& p : s.results) out.results.push_back(tensor("", p));
       std::ranges::for_each(s.results, add_bytes);
       return out;
     }
     const GpuKernel& kernel = *s.gpu;
     out.entry = kernel.entry;
     out.code = kernel.code;
-    for (const Place& p : s.buffers) add_result(out, p);
+    for (const Place& p : s.buffers) add_buffer(out, p);
     std::ranges::for_each(s.buffers, add_bytes);
     for (const Size n : kernel.params) add_number(out, TargetArgument::Kind::Param, n);
     add_number(out, TargetArgument::Kind::Rows, kernel.rows);
@@ -129,7 +133,16 @@ class ProgramWriter {
     return out;
   }
 
-  void add_result(TargetLaunch& out, const Place& p) const {
+  void add_operands(const Arg& a, std::vector<TargetTensor>& operands) const {
+    if (const auto* l = a.get_if<ListArg>())
+      for (const Arg& x : l->items) add_operands(x, operands);
+    const auto* n = a.get_if<Node*>();
+    if (!n || std::ranges::find(operands, (*n)->name, &TargetTensor::name) != operands.end()) return;
+    if (const auto at = executable_.places.find(*n); at != executable_.places.end())
+      operands.push_back(tensor((*n)->name, at->second));
+  }
+
+  void add_buffer(TargetLaunch& out, const Place& p) const {
     out.arguments.push_back({.kind = TargetArgument::Kind::Buffer,
                              .memory = memory(p),
                              .dtype = p.type.dtype,

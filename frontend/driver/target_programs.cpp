@@ -59,6 +59,9 @@ PyRef launch_dict(const TargetLaunch& s) {
   put(d, "entry", py_str(s.entry));
   put(d, "text", py_str(s.code));
   put(d, "why", py_str(s.why));
+  put(d, "call", py_str(s.call));
+  put(d, "operands", list_of(s.operands, tensor_dict));
+  put(d, "results", list_of(s.results, tensor_dict));
   put(d, "arguments", list_of(s.arguments, argument_dict));
   put(d, "grid", list_of(s.grid, py_int));
   put(d, "block", list_of(s.block, py_int));

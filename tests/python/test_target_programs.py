@@ -128,6 +128,9 @@ def test_sizes_that_vary_are_told():
 def test_what_is_no_loop_says_so():
     (program,), _ = programs(lambda x: x @ x, torch.rand(4, 4), options={"target": "sm_90"})
     (kernel,) = program.kernels
+    told = program.given["launches"][0]
+    assert told["call"] == "aten::mm(l_x_, l_x_)" and [t["sizes"] for t in told["operands"]] == [[4, 4]]
+    assert [t["memory"] for t in told["results"]] == ["output 0"]
     assert kernel.name == "aten::mm" and kernel.text == "" and kernel.why and "aten::mm: no kernel" in str(program)
     (program,), _ = programs(lambda x: x[x > 0] * 2, torch.rand(4), options={"target": "sm_90"}, fullgraph=True)
     assert "sizes" in program.why and program.kernels == []
