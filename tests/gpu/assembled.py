@@ -1,7 +1,7 @@
 """What ptxas makes of all kernels of the corpus: registers, spills, stack and shared memory of each, kept in
 assembled.json, which may only get better.
 
-    python -m tests.gpu.assembled --write    assembles everything and writes the file anew
+    python -m tests.gpu.assembled --write    assembles what has changed and writes the file anew
 
 The file holds a digest of each kernel's texts: what has not changed since it was written was assembled then, and is not
 assembled again.
@@ -82,6 +82,11 @@ def digest(by_target):
 def texts_ahead_of_time():
     """{name of the file: text} of the kernels that are compiled with the library."""
     return {path.name: path.read_text() for path in sorted(AHEAD_OF_TIME.glob("*.ptx"))}
+
+
+def is_known(rows, label, by_target):
+    """Whether the file tells of this very text."""
+    return rows.get(label, [""])[0] == digest(by_target)
 
 
 def _ptxas(architecture, text):
@@ -184,16 +189,20 @@ def write(found, numbers, files, of_files):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--write", action="store_true", help="assemble everything and write assembled.json")
+    parser.add_argument("--write", action="store_true", help="assemble what has changed, write assembled.json")
     parser.add_argument("--texts", metavar="TARGET", help="print the kernels' texts as JSON")
     args = parser.parse_args()
     if args.texts:
         print(json.dumps(texts_here(args.texts)))
     elif args.write:
-        found = texts()
-        numbers = assemble(found)
-        files = texts_ahead_of_time()
-        of_files = assemble_files(files)
+        known = read() if RATCHET.exists() else {}
+        if known.get("ptxas") != version():
+            known = {"kernels": {}, "files": {}}
+        found, files = texts(), texts_ahead_of_time()
+        numbers = {k: known["kernels"][k][1] for k in found if is_known(known["kernels"], k, found[k])}
+        numbers |= assemble({k: by_target for k, by_target in found.items() if k not in numbers})
+        of_files = {k: known["files"][k][1] for k in files if is_known(known["files"], k, {"": files[k]})}
+        of_files |= assemble_files({k: text for k, text in files.items() if k not in of_files})
         if errors := [
             f"{k}, {a}: {row}"
             for k, rows in {**numbers, **of_files}.items()
