@@ -8,6 +8,12 @@
 namespace emulated {
 namespace {
 
+Bits last_bit_first(Bits v, int width) {
+  Bits turned = 0;
+  for (int i = 0; i < width; ++i) turned |= (v >> i & 1) << (width - 1 - i);
+  return turned;
+}
+
 TEST_F(ArithmeticTest, Integers) {
   check_all({
       binary<U32>("add.s32", [](U32 a, U32 b) { return a + b; }),
@@ -113,8 +119,8 @@ TEST_F(ArithmeticTest, Bits) {
          U32 bits = I32(x[0]) < 0 ? ~U32(x[0]) : U32(x[0]);
          return Bits(bits ? std::countl_zero(bits) : -1);
        }},
-      {"brev.b32 %z, %a;", 4, 4, [](const Inputs& x) { return Bits(__builtin_bitreverse32(U32(x[0]))); }},
-      {"brev.b64 %z, %a;", 8, 8, [](const Inputs& x) { return __builtin_bitreverse64(x[0]); }},
+      {"brev.b32 %z, %a;", 4, 4, [](const Inputs& x) { return last_bit_first(x[0], 32); }},
+      {"brev.b64 %z, %a;", 8, 8, [](const Inputs& x) { return last_bit_first(x[0], 64); }},
       {"bfe.u32 %z, %a, 5, 9;", 4, 4, [](const Inputs& x) { return x[0] >> 5 & 511; }},
       {"bfe.s32 %z, %a, 5, 9;", 4, 4, [](const Inputs& x) { return Bits(I32(U32(x[0]) << 18) >> 23); }},
       {"bfe.s32 %z, %a, 28, 9;", 4, 4, [](const Inputs& x) { return Bits(I32(x[0]) >> 28); }},
