@@ -5,9 +5,9 @@ import re
 
 import numpy
 import pytest
-from fuzz.differentiable import program
 
 import minidynamo as torch
+from fuzz.differentiable import program
 
 PROGRAMS = int(os.environ.get("MINIDYNAMO_GPU_PROGRAMS", "1000"))
 EACH = 50  # programs of a test

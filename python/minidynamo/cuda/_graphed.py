@@ -3,7 +3,6 @@
 from .. import _C
 from .. import autograd as _autograd
 from . import streams
-from .graphs import CUDAGraph, graph
 
 
 def _tensors(values):
@@ -28,20 +27,19 @@ def _gradients(outputs, inputs, given, allow_unused):
 class _Captured:
     """One function, its work and the memory that work reads and writes."""
 
-    def __init__(self, function, sample, warmup, allow_unused, pool):
+    def __init__(self, capture, function, sample, warmup, allow_unused):
         self.inputs, self.spec = _tensors(sample)
         self.parameters = [*function.parameters()] if hasattr(function, "parameters") else []
         self.all_inputs = [*self.inputs, *self.parameters]
         self.allow_unused = allow_unused
         self._warm_up(function, sample, warmup)
-        self.forward, self.backward = CUDAGraph(), None
-        with graph(self.forward, pool=pool):
+        self.backward = None
+        with capture() as self.forward:
             self.outputs, self.made = _tensors(function(*sample))
         if not any(out.requires_grad for out in self.outputs):
             return
         self.grads = [_C.empty_like(out) for out in self.outputs]
-        self.backward = CUDAGraph()
-        with graph(self.backward, pool=pool):
+        with capture() as self.backward:
             self.found = _gradients(self.outputs, self.all_inputs, self.grads, allow_unused)
 
     def _warm_up(self, function, sample, rounds):
@@ -87,14 +85,15 @@ class _Captured:
         return call
 
 
-def make_graphed_callables(callables, sample_args, num_warmup_iters, allow_unused_input, pool):
+def make_graphed_callables(capture, callables, sample_args, num_warmup_iters, allow_unused_input):
+    """`capture()` is a `with` block whose work becomes a graph, which it gives."""
     several = isinstance(callables, tuple)
     functions, samples = (callables, sample_args) if several else ((callables,), (sample_args,))
     graphed = []
     for function, sample in zip(functions, samples):
         if hasattr(function, "named_buffers") and any(b.requires_grad for b in function.buffers()):
             raise RuntimeError("make_graphed_callables(): buffers of a module must not require grad")
-        made = _Captured(function, sample, num_warmup_iters, allow_unused_input, pool).function()
+        made = _Captured(capture, function, sample, num_warmup_iters, allow_unused_input).function()
         if not hasattr(function, "parameters"):
             graphed.append(made)
             continue

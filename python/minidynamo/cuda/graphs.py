@@ -1,5 +1,6 @@
 """torch.cuda.graphs: work of a CUDA device that is kept, and run again as a whole. Without a device there is none."""
 
+import contextlib as _contextlib
 import gc as _gc
 import itertools as _itertools
 import weakref as _weakref
@@ -134,7 +135,13 @@ def make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unu
         raise RuntimeError("torch.cuda.make_graphed_callables needs CUDA devices, and minidynamo has none")
     from ._graphed import make_graphed_callables as make
 
-    return make(callables, sample_args, num_warmup_iters, allow_unused_input, pool)
+    @_contextlib.contextmanager
+    def capture():
+        made = CUDAGraph()
+        with graph(made, pool=pool):
+            yield made
+
+    return make(capture, callables, sample_args, num_warmup_iters, allow_unused_input)
 
 
 __getattr__ = _absent_names(__name__)
