@@ -15,17 +15,20 @@ def _is_cuda(device):
     return device is not None and _C.device(device).type == "cuda" and is_present()
 
 
+def _become(made, other):
+    """What was begun here is an object of torch.cuda."""
+    made.__class__ = type(other)
+    made.__dict__.update(other.__dict__)
+
+
 class Event:
     """A point in a stream, passed as soon as it is made."""
 
-    def __new__(cls, device=None, *, enable_timing=False, blocking=False, interprocess=False):
-        if not _is_cuda(device):
-            return object.__new__(cls)
-        from .cuda.streams import Event
-
-        return Event(enable_timing, blocking, interprocess)
-
     def __init__(self, device=None, *, enable_timing=False, blocking=False, interprocess=False):
+        if _is_cuda(device):
+            from .cuda import streams
+
+            return _become(self, streams.Event(enable_timing, blocking, interprocess))
         self.device, self.event_id = _cpu(device, "Event"), 0
         self._timed, self._at = enable_timing, None
 
@@ -60,14 +63,11 @@ class Event:
 class Stream:
     """Work in order. There is one order, that of the calls; as a context it changes nothing."""
 
-    def __new__(cls, device=None, *, priority=0):
-        if not _is_cuda(device):
-            return object.__new__(cls)
-        from .cuda.streams import Stream
-
-        return Stream(device, priority)
-
     def __init__(self, device=None, *, priority=0):
+        if _is_cuda(device):
+            from .cuda import streams
+
+            return _become(self, streams.Stream(device, priority))
         self.device, self.stream_id, self.priority = _cpu(device, "Stream"), 0, priority
         self.device_index, self.device_type = -1, 0
 

@@ -22,6 +22,7 @@ NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 NOT_RUN = {
     "README.md": 3,
     "docs/command_line.md": 2,
+    "docs/gpu_programs.md": 1,
     "docs/guide/from_numba.md": 1,
     "docs/guide/in_ci.md": 2,
     "docs/guide/install.md": 2,

@@ -61,12 +61,13 @@ class Forks:
     def close(self):
         """The same, and takes away what it has written."""
         self.stop()
-        self._server.wait()
+        # A signal that comes just before the process begins to read is seen after it: then what it reads ends.
         for stream in (self._server.stdin, self._server.stdout):
             try:
                 stream.close()
             except OSError:
                 pass  # what was not yet sent has nobody to go to
+        self._server.wait()
         self._place.cleanup()
 
     def __enter__(self):

@@ -1,8 +1,6 @@
 """Programs for other processors: for which one they are made, and who is told of them."""
 
-import base64
 import logging
-import os
 
 from .. import _events, _logging
 from .._targets import refusal
@@ -17,8 +15,8 @@ def check_target(name):
 
 
 def wanted_target(options):
-    """The target that the environment names, or the options of compile(), or the settings; None: nobody asks."""
-    name = os.environ.get("MINIDYNAMO_TARGET") or (options or {}).get("target") or config.target
+    """The target that the options of compile() name, or the settings; None: nobody asks."""
+    name = (options and options.get("target")) or config.target
     if not name:
         return None
     check_target(name)
@@ -31,6 +29,8 @@ def on_target_program(code, name, graph, direction, program):
     is_logged = log.isEnabledFor(logging.DEBUG)
     if not is_logged and not _events.is_wanted():
         return
+    import base64
+
     for constant in program["constants"]:  # as events hold it, which are lines of text
         constant["content"] = base64.b64encode(constant["content"]).decode()
     place = {"function": name, "file": code.co_filename, "line": code.co_firstlineno}
