@@ -21,7 +21,7 @@ is_cuda is_cpu device cuda cpu to pin_memory is_pinned __hash__ __repr__ __str__
 record_stream register_hook register_post_accumulate_grad_hook __setstate__ __getstate__ __delattr__ __setattr__
 __class__ requires_grad_ backward retain_grad __deepcopy__ is_set_to __getattribute__ __dlpack_device__ vmap
 _make_subclass _make_wrapper_subclass as_subclass frombuffer from_file from_numpy grad_fn __init__ numpy __array__
-__array_wrap__ typename
+__array_wrap__ typename _repr_html_
 """.split()
 
 

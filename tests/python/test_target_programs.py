@@ -11,7 +11,7 @@ import pytest
 
 import minidynamo as torch
 from minidynamo import _events
-from minidynamo._dynamo import config
+from minidynamo._dynamo import config, target_report
 from minidynamo._targets import PTX, TARGETS, assembler, cards, refusal
 from minidynamo._targets.files import Folder
 from minidynamo._targets.program import TargetProgram
@@ -76,7 +76,7 @@ def test_who_names_the_target(monkeypatch):
     with config.patch(target="sm_75"):
         assert programs(lambda a: a + 1, x)[0][0].target == "sm_75"
         assert programs(lambda a: a + 1, x, options={"target": "sm_90"})[0][0].target == "sm_90"
-        monkeypatch.setenv("MINIDYNAMO_TARGET", "sm_89")
+        monkeypatch.setattr(target_report, "_OF_PROCESS", "sm_89")  # read as the process begins
         assert programs(lambda a: a + 1, x, options={"target": "sm_90"})[0][0].target == "sm_89"
 
 

@@ -1,10 +1,13 @@
 """Programs for other processors: for which one they are made, and who is told of them."""
 
 import logging
+import os
 
 from .. import _events, _logging
 from .._targets import refusal
 from . import config
+
+_OF_PROCESS = os.environ.get("MINIDYNAMO_TARGET")  # as the process began
 
 
 def check_target(name):
@@ -15,8 +18,8 @@ def check_target(name):
 
 
 def wanted_target(options):
-    """The target that the options of compile() name, or the settings; None: nobody asks."""
-    name = (options and options.get("target")) or config.target
+    """The target that the environment names, or the options of compile(), or the settings; None: nobody asks."""
+    name = _OF_PROCESS or (options and options.get("target")) or config.target
     if not name:
         return None
     check_target(name)
