@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "backend/device/context.h"
 #include "backend/device/streams.h"
@@ -21,6 +23,15 @@ std::size_t rounded_up(std::size_t n, std::size_t grain) { return (n + grain - 1
 std::size_t segment_bytes(std::size_t bytes) {
   if (bytes <= kLargestSmall) return kSmallSegment;
   return bytes < kLargestMiddle ? kMiddleSegment : rounded_up(bytes, kSegmentGrain);
+}
+
+// Without the cache each tensor has memory of its own, and tools see where it ends.
+bool keeps_memory() {
+  static const bool keeps = [] {
+    const char* const off = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
+    return !off || !*off || std::string_view(off) == "0";
+  }();
+  return keeps;
 }
 
 }  // namespace
@@ -60,7 +71,7 @@ MemoryBlock* MemoryCache::take_free(MemoryPool& pool, std::size_t bytes, StreamN
 }
 
 MemoryBlock* MemoryCache::take_fresh(MemoryPool& pool, std::size_t bytes, StreamNumber stream) {
-  std::size_t segment = segment_bytes(bytes);
+  std::size_t segment = keeps_memory() ? segment_bytes(bytes) : bytes;
   const auto most = static_cast<std::size_t>(fraction_ * static_cast<double>(total_));
   Address at = 0;
   for (int attempt = 0;; ++attempt) {
@@ -93,7 +104,7 @@ MemoryBlock* MemoryCache::take_fresh(MemoryPool& pool, std::size_t bytes, Stream
 MemoryBlock* MemoryCache::allocate(std::size_t asked, StreamNumber stream) {
   const std::lock_guard guard(lock_);
   if (asked > (std::size_t{1} << 47)) refuse(asked);
-  const std::size_t bytes = rounded_up(std::max<std::size_t>(asked, 1), kGrain);
+  const std::size_t least = std::max<std::size_t>(asked, 1), bytes = keeps_memory() ? rounded_up(least, kGrain) : least;
   look_at_events();
   MemoryPool& pool = captured_ && stream == captured_stream_ ? *captured_ : usual_;
   MemoryBlock* b = take_free(pool, bytes, stream);
@@ -139,7 +150,17 @@ MemoryBlock* MemoryCache::merged(MemoryBlock* b) {
   return b;
 }
 
+// Waits for the device. What a driver does not take back stays.
+void MemoryCache::give_back(MemoryBlock* b) {
+  DeviceState* const state = device_in_use(device_);
+  if (!state || driver().context_set(state->context) || driver().free(b->at)) return;
+  numbers_.reserved -= b->bytes;
+  segments_.erase(b->at);
+  blocks_.erase(b->at);
+}
+
 void MemoryCache::put_back(MemoryBlock* b) {
+  if (!keeps_memory() && b->pool == &usual_) return give_back(b);
   b = merged(b);
   free_blocks(*b).insert(b);
 }

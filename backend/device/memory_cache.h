@@ -83,6 +83,7 @@ class MemoryCache {
   void split(MemoryBlock* b, std::size_t bytes);
   MemoryBlock* merged(MemoryBlock* b);
   void put_back(MemoryBlock* b);
+  void give_back(MemoryBlock* b);
   void wait_for_users(MemoryBlock* b);
   void look_at_events();
   void give_to_driver(MemoryPool& pool);

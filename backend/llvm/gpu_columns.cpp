@@ -47,7 +47,8 @@ void GpuEmitter::emit_columns() {
   const std::vector<int> values = needed(roots);
   std::vector<Value*> results;
   const auto fold = [&](Value* group) { return fold_columns(folds, values, stores, column, group); };
-  if (schedule_.one_chunk) {
+  several_groups_ = !schedule_.one_chunk;
+  if (!several_groups_) {
     results = fold(i64(0));
   } else {
     std::vector<Value*> trees;
@@ -142,7 +143,7 @@ void GpuEmitter::join_threads(const std::vector<Fold>& folds, std::vector<Value*
       for (std::size_t first = 0; first < count; first += 2 * step) join(first, first + step);
     results[i] = all[0];
   }
-  gpu_.barrier();  // before the next ones are put there
+  if (several_groups_) gpu_.barrier();  // before the next ones are put there
 }
 
 // What comes after the folds: one thread of each column.

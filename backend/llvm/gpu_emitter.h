@@ -128,6 +128,7 @@ class GpuEmitter {
   Value* across_ = nullptr;  // Tiles: the thread's element along the loop across
   AxisMask loop_axes_ = 0;
   int last_stage_ = 0;
+  bool several_groups_ = false;  // what teams exchange their results through is used again
   bool can_fail_ = false;
   std::vector<Port> ports_;
   std::vector<Value*> row_extents_;  // [0] unused

@@ -114,7 +114,9 @@ void GpuEmitter::emit_reductions(const std::vector<int>& reduces, const std::vec
   };
   std::vector<Value*> results;
   const Size count = extent(nest_, schedule_.cols);
-  if (schedule_.one_chunk || (!schedule_.part && count.is_const() && count.value() > 0 && count.value() <= each)) {
+  several_groups_ =
+      !schedule_.one_chunk && (schedule_.part || !count.is_const() || count.value() == 0 || count.value() > each);
+  if (!several_groups_) {
     results = fold(begin_);
   } else {
     std::vector<Value*> trees;
@@ -249,7 +251,7 @@ llvm::Value* GpuEmitter::join_teams(const NestValue& reduce, Value* v) {
   gpu_.barrier();
   Value* other =
       emit_load(at(1), reduce.dtype, ir_.CreateGEP(type, memory, ir_.CreateAnd(lane, i32(teams - 1))), nullptr);
-  gpu_.barrier();  // before the next ones are put there
+  if (several_groups_) gpu_.barrier();  // before the next ones are put there
   return gpu_.from_first(join_neighbours(reduce, other, teams), teams);
 }
 

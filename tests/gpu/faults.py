@@ -19,6 +19,7 @@ import sys
 
 os.environ.setdefault("MINIDYNAMO_CUDA_DRIVER", "emulated")
 os.environ.setdefault("MINIDYNAMO_BACKGROUND_COMPILE", "0")
+os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"  # the ends of tensors are seen
 os.environ["MINIDYNAMO_EMULATOR_DEVICES"] = "sm_90:1G"
 sys.path[:0] = [
     str(pathlib.Path(__file__).resolve().parents[1]),
@@ -106,6 +107,11 @@ def programs():
         "columns": (lambda x: x.sum(0), (values(50, 40),)),
         "long columns": (lambda x: x.sum(0), (values(5000, 3),)),
         "across": (lambda x: x.t().sum(1), (values(100, 40),)),
+        "whole across": (lambda x: x.t().sum(1), (values(1024, 33),)),
+        "much across": (lambda x: (x.t().sum(1), x.t().amax(1)), (values(3001, 5),)),
+        "whole columns": (lambda x: x.sum(0), (values(1024, 64),)),
+        "whole rows": (lambda x: (x.sum(1), x.amin(1)), (values(8, 1024),)),
+        "some chunks": (lambda x: x.sum(1), (values(3, 4096),)),
         "parts": (lambda x: x.sum(), (values(70_000),)),
         "softmax": (lambda x: torch.softmax(x, 1), (values(6, 300),)),
         "long softmax": (lambda x: torch.softmax(x, 1), (values(2, 3000),)),
