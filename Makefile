@@ -80,7 +80,8 @@ ulp: build
 	@MINIDYNAMO_ULP_POINTS=1000000 nice $(PY) -m pytest -s -n 0 tests/ulp
 
 gpu: build
-	@$(PY) -m pytest -n $(JOBS) tests/gpu
+	@MINIDYNAMO_CUDA_DRIVER=$$($(PY) -c 'import minidynamo as torch; print("libcuda.so.1" if torch.cuda.is_available() else "emulated")') \
+	  $(PY) -m pytest -n $(JOBS) tests/gpu
 	@mkdir -p out
 	@$(PY) benchmarks/gpu_predicted.py
 	@$(PY) benchmarks/gpu.py --out out/gpu.json

@@ -20,6 +20,7 @@ BUDGETS = {
     "C++ tests": 3 * 60,
     "Python tests 3": 7 * 60,
     "Python tests": 7 * 60,
+    "GPU tests": 4 * 60,
     "sanitizers": 8 * 60,
 }
 WHOLE = 45 * 60
