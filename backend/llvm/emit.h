@@ -24,6 +24,10 @@ void emit_kernel(llvm::Module& module, const LoopNest& nest, const Schedule& sch
 
 // What `params` holds, in order: extents of the inner row loops, of the folded loop, then each dynamic stride.
 std::vector<Size> kernel_params(const LoopNest& nest, const Schedule& schedule);
+// The same for any loops: extents of the inner row loops and, if asked for, of the folded one; strides that are not 0
+// nor, along the columns, known; sizes that bodies use.
+std::vector<Size> loop_params(const LoopNest& nest, const std::vector<Loop>& rows, const Loop& folded, const Loop& cols,
+                              bool folded_extent);
 
 enum class StrideKind : std::uint8_t { Zero, One, Two, Dynamic };
 StrideKind stride_kind(Size stride);

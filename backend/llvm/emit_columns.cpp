@@ -2,6 +2,7 @@
 // in L1 while the folded axis is walked in memory order. The order of folding is that of emit_reduce.cpp.
 #include <algorithm>
 
+#include "backend/llvm/fold_tree.h"
 #include "backend/llvm/llvm_builder.h"
 #include "backend/llvm/nest_emitter.h"
 #include "registry/reduction_order.h"
@@ -176,7 +177,8 @@ void NestEmitter::finish_tree(const ColumnFold& f, Value* width, Value* chunks, 
   llvm::BasicBlock *empty = block("nothing"), *done = block("folded");
   ir_.CreateCondBr(ir_.CreateICmpEQ(folded, i64(0)), empty, done);
   ir_.SetInsertPoint(empty);
-  each_vector(width, [&](Value* c) { store_vector(f, empty_fold(*f.reduce, schedule_.lanes), f.result, c); });
+  each_vector(width,
+              [&](Value* c) { store_vector(f, result_of_nothing(at(schedule_.lanes), *f.reduce), f.result, c); });
   ir_.CreateBr(done);
   ir_.SetInsertPoint(done);
 }

@@ -2,6 +2,7 @@
 // k mod 64, lanes are combined by halving, chunks form a binary tree by index.
 #include <bit>
 
+#include "backend/llvm/fold_tree.h"
 #include "backend/llvm/llvm_builder.h"
 #include "backend/llvm/nest_emitter.h"
 #include "registry/reduction_order.h"
@@ -31,25 +32,19 @@ void NestEmitter::emit_reduction_stage(const std::vector<int>& reduces, const st
     fold_strip(reduces, stores, values, start, count);
     Value* index = ir_.CreateLShr(ir_.CreateSub(start, col_begin_), i64(shift));
     for (std::size_t i = 0; i < reduces.size(); ++i)
-      tree_push(reduce_at(i), trees[i], scalar_[static_cast<std::size_t>(reduces[i])], index);
+      push_into_tree(at(1), reduce_at(i), trees[i], scalar_[static_cast<std::size_t>(reduces[i])], index);
   });
   Value* columns = ir_.CreateSub(col_end_, col_begin_);
   Value* chunks = ir_.CreateLShr(ir_.CreateAdd(columns, i64(schedule_.chunk - 1)), i64(shift));
   chunks = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, chunks, i64(1));
   for (std::size_t i = 0; i < reduces.size(); ++i)
-    scalar_[static_cast<std::size_t>(reduces[i])] = tree_result(reduce_at(i), trees[i], chunks);
+    scalar_[static_cast<std::size_t>(reduces[i])] = result_of_tree(at(1), reduce_at(i), trees[i], chunks);
   for (int r : reduces) {
     Value*& result = scalar_[static_cast<std::size_t>(r)];
     const NestValue& reduce = nest_.values[static_cast<std::size_t>(r)];
     if (is_floating(reduce.dtype))
-      result = ir_.CreateSelect(ir_.CreateICmpEQ(columns, i64(0)), empty_fold(reduce, 1), result);
+      result = ir_.CreateSelect(ir_.CreateICmpEQ(columns, i64(0)), result_of_nothing(at(1), reduce), result);
   }
-}
-
-// The result of folding nothing: no negative zero.
-NestEmitter::Value* NestEmitter::empty_fold(const NestValue& reduce, int lanes) {
-  Value* identity = emit_identity(at(lanes), reduce);
-  return ir_.CreateFAdd(identity, llvm::Constant::getNullValue(identity->getType()));
 }
 
 // One chunk: folds `count` columns into 64 lanes and those into scalar_ of each reduce.
@@ -129,58 +124,6 @@ NestEmitter::Value* NestEmitter::halve(const NestValue& reduce, std::vector<Valu
     v = emit_combine(at(lanes / 2), reduce, a, b);
   }
   return v;
-}
-
-// Chunk `index` joins the tree: while its number has a low one bit, it completes the pair waiting on that level.
-void NestEmitter::tree_push(const NestValue& reduce, Value* tree, Value* v, Value* index) {
-  llvm::BasicBlock *before = ir_.GetInsertBlock(), *test = block("tree"), *join = block("join"), *put = block("put");
-  ir_.CreateBr(test);
-  ir_.SetInsertPoint(test);
-  auto *level = ir_.CreatePHI(ir_.getInt64Ty(), 2), *bits = ir_.CreatePHI(ir_.getInt64Ty(), 2),
-       *sum = ir_.CreatePHI(v->getType(), 2);
-  level->addIncoming(i64(0), before), bits->addIncoming(index, before), sum->addIncoming(v, before);
-  Value* slot = ir_.CreateGEP(v->getType(), tree, level);
-  ir_.CreateCondBr(ir_.CreateTrunc(bits, ir_.getInt1Ty()), join, put);
-  ir_.SetInsertPoint(join);
-  Value* joined = emit_combine(at(1), reduce, ir_.CreateLoad(v->getType(), slot), sum);
-  level->addIncoming(ir_.CreateAdd(level, i64(1)), ir_.GetInsertBlock());
-  bits->addIncoming(ir_.CreateLShr(bits, i64(1)), ir_.GetInsertBlock());
-  sum->addIncoming(joined, ir_.GetInsertBlock());
-  ir_.CreateBr(test);
-  ir_.SetInsertPoint(put);
-  ir_.CreateStore(sum, slot);
-}
-
-// The pairs still waiting, smallest first: an odd one out moves up a level unchanged.
-NestEmitter::Value* NestEmitter::tree_result(const NestValue& reduce, Value* tree, Value* count) {
-  llvm::Type* type = register_type(ir_.getContext(), reduce.dtype, 1);
-  Value* lowest = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, count, ir_.getTrue());
-  Value* first = ir_.CreateLoad(type, ir_.CreateGEP(type, tree, lowest));
-  Value* above = ir_.CreateAdd(lowest, i64(1));
-  llvm::BasicBlock *before = ir_.GetInsertBlock(), *test = block("pairs"), *body = block("pair"), *join = block("join"),
-                   *next = block("next"), *done = block("sum");
-  Value* rest_first = ir_.CreateLShr(count, above);
-  ir_.CreateBr(test);
-  ir_.SetInsertPoint(test);
-  auto *level = ir_.CreatePHI(ir_.getInt64Ty(), 2), *rest = ir_.CreatePHI(ir_.getInt64Ty(), 2),
-       *sum = ir_.CreatePHI(type, 2);
-  level->addIncoming(above, before), rest->addIncoming(rest_first, before), sum->addIncoming(first, before);
-  ir_.CreateCondBr(ir_.CreateICmpEQ(rest, i64(0)), done, body);
-  ir_.SetInsertPoint(body);
-  ir_.CreateCondBr(ir_.CreateTrunc(rest, ir_.getInt1Ty()), join, next);
-  ir_.SetInsertPoint(join);
-  Value* joined = emit_combine(at(1), reduce, ir_.CreateLoad(type, ir_.CreateGEP(type, tree, level)), sum);
-  llvm::BasicBlock* joined_at = ir_.GetInsertBlock();
-  ir_.CreateBr(next);
-  ir_.SetInsertPoint(next);
-  auto* kept = ir_.CreatePHI(type, 2);
-  kept->addIncoming(sum, body), kept->addIncoming(joined, joined_at);
-  level->addIncoming(ir_.CreateAdd(level, i64(1)), next);
-  rest->addIncoming(ir_.CreateLShr(rest, i64(1)), next);
-  sum->addIncoming(kept, next);
-  ir_.CreateBr(test);
-  ir_.SetInsertPoint(done);
-  return sum;
 }
 
 }  // namespace md

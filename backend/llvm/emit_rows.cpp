@@ -14,21 +14,26 @@ StrideKind stride_kind(Size stride) {
   return kKnown[stride.value()];
 }
 
-std::vector<Size> kernel_params(const LoopNest& nest, const Schedule& schedule) {
+std::vector<Size> loop_params(const LoopNest& nest, const std::vector<Loop>& rows, const Loop& folded, const Loop& cols,
+                              bool folded_extent) {
   std::vector<Size> params;
-  for (std::size_t i = 1; i < schedule.rows.size(); ++i) params.push_back(extent(nest, schedule.rows[i]));
-  if (schedule.shape == Schedule::Shape::Columns) params.push_back(extent(nest, schedule.folded));
+  for (std::size_t i = 1; i < rows.size(); ++i) params.push_back(extent(nest, rows[i]));
+  if (folded_extent) params.push_back(extent(nest, folded));
   const auto add_strides = [&](const Access& a) {
-    for (const Loop& row : schedule.rows)
+    for (const Loop& row : rows)
       if (!stride(a, row).is_const(0)) params.push_back(stride(a, row));
-    if (!stride(a, schedule.folded).is_const(0)) params.push_back(stride(a, schedule.folded));
-    if (stride_kind(stride(a, schedule.cols)) == StrideKind::Dynamic) params.push_back(stride(a, schedule.cols));
+    if (!stride(a, folded).is_const(0)) params.push_back(stride(a, folded));
+    if (stride_kind(stride(a, cols)) == StrideKind::Dynamic) params.push_back(stride(a, cols));
   };
   for (const Access& a : nest.accesses) add_strides(a);
   for (const Store& s : nest.stores) add_strides(s.to);
   for (const NestValue& v : nest.values)
     if (v.kind == NestValue::Kind::Size) params.push_back(v.size);
   return params;
+}
+
+std::vector<Size> kernel_params(const LoopNest& nest, const Schedule& schedule) {
+  return loop_params(nest, schedule.rows, schedule.folded, schedule.cols, schedule.shape == Schedule::Shape::Columns);
 }
 
 void emit_kernel(llvm::Module& module, const LoopNest& nest, const Schedule& schedule, const Target& target) {
@@ -211,17 +216,7 @@ void NestEmitter::emit_row_stores() {
 }
 
 void NestEmitter::emit_stage(int stage) {
-  std::vector<int> reduces, stores, roots;
-  for (std::size_t i = 0; i < nest_.values.size(); ++i) {
-    const NestValue& v = nest_.values[i];
-    if (v.kind == NestValue::Kind::Reduce && v.stage == stage + 1)
-      reduces.push_back(static_cast<int>(i)), roots.push_back(v.args[0]);
-  }
-  for (std::size_t i = 0; i < nest_.stores.size(); ++i) {
-    const int v = nest_.stores[i].value;
-    const NestValue& stored = nest_.values[static_cast<std::size_t>(v)];
-    if (in_loop(stored) && stored.stage == stage) stores.push_back(static_cast<int>(i)), roots.push_back(v);
-  }
+  const auto [reduces, stores, roots] = work_of_stage(nest_, stage, loop_axes_);
   if (roots.empty()) return;
   const std::vector<int> values = needed_in_loop(roots);
   make_splats(values);

@@ -1,5 +1,6 @@
 // Folds that keep the innermost axis: neighbouring threads have neighbouring columns, and several threads share the
 // folded axis of a column, each a lane of a chunk.
+#include "backend/llvm/fold_tree.h"
 #include "backend/llvm/gpu_emitter.h"
 #include "backend/llvm/llvm_builder.h"
 #include "registry/reduction_order.h"
@@ -61,12 +62,14 @@ void GpuEmitter::emit_columns() {
     std::vector<Value*> none;
     loop(i64(0), groups, i64(1), none, [&](Value* group, std::vector<Value*>&) {
       const std::vector<Value*> folded = fold(group);
-      for (std::size_t i = 0; i < folds.size(); ++i) tree_push(*folds[i].reduce, trees[i], folded[i], group);
+      for (std::size_t i = 0; i < folds.size(); ++i)
+        push_into_tree(at(1), *folds[i].reduce, trees[i], folded[i], group);
     });
     for (std::size_t i = 0; i < folds.size(); ++i) {
-      Value* result = tree_result(*folds[i].reduce, trees[i], groups);
+      Value* result = result_of_tree(at(1), *folds[i].reduce, trees[i], groups);
       if (is_floating(folds[i].reduce->dtype))
-        result = ir_.CreateSelect(ir_.CreateICmpEQ(elements, i64(0)), empty_fold(*folds[i].reduce), result);
+        result =
+            ir_.CreateSelect(ir_.CreateICmpEQ(elements, i64(0)), result_of_nothing(at(1), *folds[i].reduce), result);
       results.push_back(result);
     }
   }

@@ -9,20 +9,7 @@
 namespace md {
 
 std::vector<Size> gpu_params(const LoopNest& nest, const GpuSchedule& schedule) {
-  std::vector<Size> params;
-  for (std::size_t i = 1; i < schedule.rows.size(); ++i) params.push_back(extent(nest, schedule.rows[i]));
-  if (!schedule.folded.axes.empty()) params.push_back(extent(nest, schedule.folded));
-  const auto add_strides = [&](const Access& a) {
-    for (const Loop& row : schedule.rows)
-      if (!stride(a, row).is_const(0)) params.push_back(stride(a, row));
-    if (!stride(a, schedule.folded).is_const(0)) params.push_back(stride(a, schedule.folded));
-    if (stride_kind(stride(a, schedule.cols)) == StrideKind::Dynamic) params.push_back(stride(a, schedule.cols));
-  };
-  for (const Access& a : nest.accesses) add_strides(a);
-  for (const Store& s : nest.stores) add_strides(s.to);
-  for (const NestValue& v : nest.values)
-    if (v.kind == NestValue::Kind::Size) params.push_back(v.size);
-  return params;
+  return loop_params(nest, schedule.rows, schedule.folded, schedule.cols, !schedule.folded.axes.empty());
 }
 
 GpuEmitter::GpuEmitter(llvm::Module& module, const LoopNest& nest, const GpuSchedule& schedule, const Target& target)

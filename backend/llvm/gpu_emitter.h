@@ -89,11 +89,6 @@ class GpuEmitter {
   void join_threads(const std::vector<Fold>& folds, std::vector<Value*>& results);
   void emit_results(const std::vector<Fold>& folds, const std::vector<Value*>& results, Value* column);
 
-  // The tree of chunks, as in emit_reduce.cpp: `index` is the number of a result within it.
-  void tree_push(const NestValue& reduce, Value* tree, Value* v, Value* index);
-  Value* tree_result(const NestValue& reduce, Value* tree, Value* count);
-  Value* empty_fold(const NestValue& reduce);
-
   Emit at(int lanes) { return {ir_, target_, lanes}; }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(ir_.getContext(), name, function_); }
   Value* i32(int v) { return ir_.getInt32(static_cast<std::uint32_t>(v)); }

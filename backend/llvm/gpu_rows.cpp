@@ -1,5 +1,6 @@
 // Folds along the columns: the threads of a row hold the lanes of a chunk between them, teams of threads fold chunks
 // side by side. The order is that of emit_reduce.cpp.
+#include "backend/llvm/fold_tree.h"
 #include "backend/llvm/gpu_emitter.h"
 #include "backend/llvm/llvm_builder.h"
 #include "registry/reduction_order.h"
@@ -49,17 +50,7 @@ void GpuEmitter::emit_rows() {
 }
 
 void GpuEmitter::emit_stage(int stage) {
-  std::vector<int> reduces, stores, roots;
-  for (std::size_t i = 0; i < nest_.values.size(); ++i) {
-    const NestValue& v = nest_.values[i];
-    if (v.kind == NestValue::Kind::Reduce && v.stage == stage + 1)
-      reduces.push_back(static_cast<int>(i)), roots.push_back(v.args[0]);
-  }
-  for (std::size_t i = 0; i < nest_.stores.size(); ++i) {
-    const int v = nest_.stores[i].value;
-    const NestValue& stored = nest_.values[static_cast<std::size_t>(v)];
-    if (in_loop(stored) && stored.stage == stage) stores.push_back(static_cast<int>(i)), roots.push_back(v);
-  }
+  const auto [reduces, stores, roots] = work_of_stage(nest_, stage, loop_axes_);
   if (roots.empty()) return;
   const std::vector<int> values = needed(roots);
   if (reduces.empty()) {
@@ -128,12 +119,12 @@ void GpuEmitter::emit_reductions(const std::vector<int>& reduces, const std::vec
     std::vector<Value*> none;
     loop(i64(0), groups, i64(1), none, [&](Value* group, std::vector<Value*>&) {
       const std::vector<Value*> folded = fold(ir_.CreateAdd(begin_, ir_.CreateMul(group, i64(each))));
-      for (std::size_t i = 0; i < reduces.size(); ++i) tree_push(reduce_at(i), trees[i], folded[i], group);
+      for (std::size_t i = 0; i < reduces.size(); ++i) push_into_tree(at(1), reduce_at(i), trees[i], folded[i], group);
     });
     for (std::size_t i = 0; i < reduces.size(); ++i) {
-      Value* result = tree_result(reduce_at(i), trees[i], groups);
+      Value* result = result_of_tree(at(1), reduce_at(i), trees[i], groups);
       if (is_floating(reduce_at(i).dtype))
-        result = ir_.CreateSelect(ir_.CreateICmpEQ(columns, i64(0)), empty_fold(reduce_at(i)), result);
+        result = ir_.CreateSelect(ir_.CreateICmpEQ(columns, i64(0)), result_of_nothing(at(1), reduce_at(i)), result);
       results.push_back(result);
     }
   }
@@ -263,54 +254,6 @@ llvm::Value* GpuEmitter::kept_element(int value, Value* col) {
   if (!memory) memory = shared(element_of(t), columns * schedule_.y, "row");
   Value* at_row = schedule_.y > 1 ? ir_.CreateAdd(ir_.CreateMul(wide(y_), i64(columns)), col) : col;
   return element_at(t, memory, at_row);
-}
-
-// The result of folding nothing: no negative zero.
-llvm::Value* GpuEmitter::empty_fold(const NestValue& reduce) {
-  Value* identity = emit_identity(at(1), reduce);
-  return ir_.CreateFAdd(identity, llvm::Constant::getNullValue(identity->getType()));
-}
-
-// While a result's number has a low one bit, it completes the pair waiting on that level.
-void GpuEmitter::tree_push(const NestValue& reduce, Value* tree, Value* v, Value* index) {
-  llvm::BasicBlock *before = ir_.GetInsertBlock(), *test = block("tree"), *join = block("join"), *put = block("put");
-  ir_.CreateBr(test);
-  ir_.SetInsertPoint(test);
-  auto *level = ir_.CreatePHI(ir_.getInt64Ty(), 2), *bits = ir_.CreatePHI(ir_.getInt64Ty(), 2),
-       *sum = ir_.CreatePHI(v->getType(), 2);
-  level->addIncoming(i64(0), before), bits->addIncoming(index, before), sum->addIncoming(v, before);
-  Value* slot = ir_.CreateGEP(v->getType(), tree, level);
-  ir_.CreateCondBr(ir_.CreateTrunc(bits, ir_.getInt1Ty()), join, put);
-  ir_.SetInsertPoint(join);
-  Value* joined = emit_combine(at(1), reduce, ir_.CreateLoad(v->getType(), slot), sum);
-  llvm::BasicBlock* last = ir_.GetInsertBlock();
-  level->addIncoming(ir_.CreateAdd(level, i64(1)), last);
-  bits->addIncoming(ir_.CreateLShr(bits, i64(1)), last);
-  sum->addIncoming(joined, last);
-  ir_.CreateBr(test);
-  ir_.SetInsertPoint(put);
-  ir_.CreateStore(sum, slot);
-}
-
-// The pairs still waiting, smallest first: an odd one out moves up a level unchanged.
-llvm::Value* GpuEmitter::tree_result(const NestValue& reduce, Value* tree, Value* count) {
-  llvm::Type* type = register_type(ir_.getContext(), reduce.dtype, 1);
-  Value* lowest = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, count, ir_.getTrue());
-  std::vector<Value*> carried = {ir_.CreateLoad(type, ir_.CreateGEP(type, tree, lowest))};
-  loop(ir_.CreateAdd(lowest, i64(1)), i64(kGpuTreeLevels), i64(1), carried,
-       [&](Value* level, std::vector<Value*>& now) {
-         llvm::BasicBlock *before = ir_.GetInsertBlock(), *join = block("join"), *next = block("next");
-         ir_.CreateCondBr(ir_.CreateTrunc(ir_.CreateLShr(count, level), ir_.getInt1Ty()), join, next);
-         ir_.SetInsertPoint(join);
-         Value* joined = emit_combine(at(1), reduce, ir_.CreateLoad(type, ir_.CreateGEP(type, tree, level)), now[0]);
-         llvm::BasicBlock* last = ir_.GetInsertBlock();
-         ir_.CreateBr(next);
-         ir_.SetInsertPoint(next);
-         auto* node = ir_.CreatePHI(type, 2);
-         node->addIncoming(now[0], before), node->addIncoming(joined, last);
-         now[0] = node;
-       });
-  return carried[0];
 }
 
 }  // namespace md

@@ -112,10 +112,6 @@ class NestEmitter {
                   Value* start, Value* count);
   Value* accumulate(const NestValue& reduce, Value* old, Value* v, Value* mask);
   Value* halve(const NestValue& reduce, std::vector<Value*> vectors);
-  void tree_push(const NestValue& reduce, Value* tree, Value* v, Value* index);
-  Value* tree_result(const NestValue& reduce, Value* tree, Value* count);
-
-  Value* empty_fold(const NestValue& reduce, int lanes);
 
   // emit_columns.cpp
   void emit_columns();

@@ -35,7 +35,9 @@ using AllRareFunctions =
 template <class Fn, class T>
 std::string rare_function_name() {
   static_assert(AllRareFunctions::kContains<Fn>, "not in the table of runtime_symbols()");
-  return std::string(Fn::kName) + (sizeof(T) == 4 ? "_f32" : "_f64");
+  std::string name = Fn::kName;
+  name += sizeof(T) == 4 ? "_f32" : "_f64";
+  return name;
 }
 // Symbol of code that calls rdi(rsi, rdx, rcx) and changes no register at all, so that the code generator may treat the
 // call as one opaque instruction and keeps everything live in registers around it.

@@ -48,6 +48,22 @@ Access LoopNest::access(int buffer, DType dtype, SizeVec strides) const {
   return {buffer, dtype, std::move(strides)};
 }
 
+StageWork work_of_stage(const LoopNest& nest, int stage, AxisMask loop_axes) {
+  StageWork work;
+  for (std::size_t i = 0; i < nest.values.size(); ++i) {
+    const NestValue& v = nest.values[i];
+    if (v.kind == NestValue::Kind::Reduce && v.stage == stage + 1)
+      work.reduces.push_back(static_cast<int>(i)), work.roots.push_back(v.args[0]);
+  }
+  for (std::size_t i = 0; i < nest.stores.size(); ++i) {
+    const int value = nest.stores[i].value;
+    const NestValue& stored = nest.values[static_cast<std::size_t>(value)];
+    if ((stored.axes & loop_axes) && stored.stage == stage)
+      work.stores.push_back(static_cast<int>(i)), work.roots.push_back(value);
+  }
+  return work;
+}
+
 std::int64_t likely(Size s) {
   try {
     return hint(s);

@@ -66,6 +66,12 @@ struct LoopNest {
   Access access(int buffer, DType dtype, SizeVec strides) const;
 };
 
+// What one walk along the loops of `loop_axes` does: the folds that end the stage, the stores, and the values of both.
+struct StageWork {
+  std::vector<int> reduces, stores, roots;
+};
+StageWork work_of_stage(const LoopNest& nest, int stage, AxisMask loop_axes);
+
 // The size a graph was traced with; 0 where nothing is known before the run.
 std::int64_t likely(Size s);
 
