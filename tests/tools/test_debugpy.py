@@ -54,7 +54,7 @@ class Client:
     """Requests and answers of the debug adapter protocol."""
 
     def __init__(self, port):
-        for _ in range(200):
+        for _ in range(1200):  # a busy machine takes its time
             try:
                 self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
                 break
