@@ -227,6 +227,7 @@ std::optional<Device> device_of_graph(const Graph& g) {
   std::optional<Device> device;
   bool one = true;
   for (const auto& n : g.nodes) {
+    if (n->is_size) continue;
     for (const TensorType& t : n->types) {
       one &= !device || *device == t.device;
       device = t.device;

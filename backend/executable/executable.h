@@ -95,7 +95,7 @@ struct Executable {
 // Fuses, lowers and generates code. Throws InternalError for what this backend cannot run. `text`, if given, receives
 // the LLVM IR of every nest. `checkpoint` is called between groups of ops.
 Executable build_executable(const Graph& functional, const Target& target, const Checkpoint& checkpoint = {});
-// The device that all tensors of the graph are on; nothing if there are several.
+// The device that all tensors of the graph are on, numbers among its inputs aside; nothing if there are several.
 std::optional<Device> device_of_graph(const Graph& g);
 // A launch of the nest as code for the target; its buffers are still to be filled in.
 Launch nest_launch(std::string name, const LoweredGroup& lowered, const Target& target);

@@ -16,10 +16,7 @@ GpuEmitter::GpuEmitter(llvm::Module& module, const LoopNest& nest, const GpuSche
     : module_(module), nest_(nest), schedule_(schedule), target_(target), ir_(module.getContext()), gpu_(ir_, target) {
   for (int a : schedule.cols.axes) loop_axes_ |= AxisMask{1} << a;
   for (int a : schedule.folded.axes) loop_axes_ |= AxisMask{1} << a;
-  for (const NestValue& v : nest.values) {
-    last_stage_ = std::max(last_stage_, v.stage);
-    can_fail_ |= v.kind == NestValue::Kind::Compute && op(v.op).decl->can_fail;
-  }
+  for (const NestValue& v : nest.values) last_stage_ = std::max(last_stage_, v.stage);
   scalar_.resize(nest.values.size());
   column_.resize(nest.values.size());
   kept_.resize(nest.values.size());
@@ -102,7 +99,6 @@ std::vector<llvm::Value*> GpuEmitter::row_indices(Value* row) {
 }
 
 void GpuEmitter::position_rows(Value* row) {
-  row_number_ = row;
   row_index_ = row_indices(row);
   for (Port& p : ports_) {
     p.row = p.base;

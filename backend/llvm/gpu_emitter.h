@@ -117,14 +117,12 @@ class GpuEmitter {
   Value *begin_ = nullptr, *end_ = nullptr;  // columns (Columns: folded elements) this block walks
   Value* walked_end_ = nullptr;              // Columns: end_, or begin_ for threads without a column
   Value *x_ = nullptr, *y_ = nullptr;        // the thread, as i32
-  Value* row_number_ = nullptr;
   Value* row_exists_ = nullptr;  // null, or whether the thread's row (Columns: its column) is none beyond the last
   std::vector<Value*> row_index_;
   Value* across_ = nullptr;  // Tiles: the thread's element along the loop across
   AxisMask loop_axes_ = 0;
   int last_stage_ = 0;
   bool several_groups_ = false;  // what teams exchange their results through is used again
-  bool can_fail_ = false;
   std::vector<Port> ports_;
   std::vector<Value*> row_extents_;  // [0] unused
   Value* folded_extent_ = nullptr;

@@ -74,7 +74,6 @@ Target gpu_target(const std::string& name) {
   t.vector_bytes = 16;
   t.half_moves = true;
   t.warp = name == "gfx90a" ? 64 : 32;
-  t.most_threads = 1024;
   t.shared_bytes = 48 << 10;
   return t;
 }
@@ -109,21 +108,6 @@ std::string gpu_kernel_code(const LoweredGroup& lowered, const GpuSchedule& sche
   llvm::Module module(entry, context);
   emit_module(module, lowered, schedule, target, entry);
   return target.device == DeviceType::Cuda ? generate_assembly(module, target) : text_of(module);
-}
-
-GpuKernel generate_gpu_kernel(const LoweredGroup& lowered, const Target& target, const std::string& entry) {
-  GpuKernel kernel = plan_gpu_kernel(lowered, target);
-  kernel.entry = entry;
-  kernel.code = gpu_kernel_code(lowered, kernel.schedule, target, entry);
-  return kernel;
-}
-
-std::string gpu_kernel_ir(const LoweredGroup& lowered, const Target& target, const std::string& entry) {
-  const ForkGate gate;
-  llvm::LLVMContext context;
-  llvm::Module module(entry, context);
-  emit_module(module, lowered, make_gpu_schedule(lowered, target), target, entry);
-  return text_of(module);
 }
 
 }  // namespace md

@@ -27,14 +27,10 @@ const std::vector<std::string>& gpu_targets();
 // below that the code generator knows; the driver takes it.
 Target gpu_target(const std::string& name);
 
-// All but code and entry.
+// All but code and entry. Of `lowered`, a nest, `part` and its scratch matter as well. Throws InternalError.
 GpuKernel plan_gpu_kernel(const LoweredGroup& lowered, const Target& target);
+// Thread-safe. Throws InternalError.
 std::string gpu_kernel_code(const LoweredGroup& lowered, const GpuSchedule& schedule, const Target& target,
                             const std::string& entry);
-// Both. `lowered` is a nest, of which `part` and its
-// scratch matter. Thread-safe. Throws InternalError.
-GpuKernel generate_gpu_kernel(const LoweredGroup& lowered, const Target& target, const std::string& entry);
-// What it is generated from, as LLVM IR; for any target.
-std::string gpu_kernel_ir(const LoweredGroup& lowered, const Target& target, const std::string& entry);
 
 }  // namespace md

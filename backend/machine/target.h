@@ -22,7 +22,6 @@ struct Target {
   std::int64_t l1_bytes = 32 << 10;  // of data
   // GPUs. Zero on processors.
   int warp = 0;                   // threads that run in step
-  int most_threads = 0;           // of a block
   std::int64_t shared_bytes = 0;  // of a block, without asking for more
   bool is_gpu() const { return warp > 0; }
 

@@ -1,9 +1,14 @@
 """Compiled graphs of tensors on a GPU give the CPU's bits: every shape of kernel that loop nests become."""
 
+import ctypes
+import json
+
 import numpy
 import pytest
 
 import minidynamo as torch
+
+from .emulated_driver import LIBRARY
 
 RANDOM = numpy.random.default_rng(7)
 
@@ -22,11 +27,30 @@ def same_bits(a, b):
         assert numpy.array_equal(numpy.signbit(x)[x == 0], numpy.signbit(y)[y == 0])
 
 
+EMULATOR = ctypes.CDLL(str(LIBRARY))
+EMULATOR.mdEmulatorLaunches.restype = ctypes.c_size_t
+
+
+def launched():
+    """The kernels that ran since the last reset."""
+    torch.cuda.synchronize()
+    text = ctypes.create_string_buffer(1 << 20)
+    EMULATOR.mdEmulatorLaunches(text, ctypes.c_size_t(len(text)))
+    return set(json.loads(text.value))
+
+
+def is_nest(kernel):
+    return kernel.startswith(("fused_", "copy_"))
+
+
 def check(f, *inputs, **options):
     torch._dynamo.reset()
     plain = torch.compile(f, fullgraph=True, **options)(*inputs)
     moved = [x.to("cuda") if isinstance(x, torch.Tensor) else x for x in inputs]
+    launched()
+    EMULATOR.mdEmulatorReset()
     result = torch.compile(f, fullgraph=True, **options)(*moved)
+    assert all(map(is_nest, launched())), launched()  # the graph is fused, not run op by op
     plain, result = (r if isinstance(r, tuple) else (r,) for r in (plain, result))
     for a, b in zip(plain, result, strict=True):
         assert b.is_cuda
@@ -127,3 +151,15 @@ def test_sizes_that_vary():
         x = values(rows, columns)
         for a, b in zip(f(x), f(x.to("cuda")), strict=True):
             same_bits(a, b.cpu())
+
+
+def test_numbers_that_vary():
+    torch._dynamo.reset()
+    f = torch.compile(lambda x, n: (x * n + 1).sum(0), dynamic=True, fullgraph=True)
+    for n in (3, 4, 5):
+        x = values(6, 7)
+        expected, moved = f(x, n), x.to("cuda")
+        launched()
+        EMULATOR.mdEmulatorReset()
+        same_bits(expected, f(moved, n).cpu())
+        assert all(map(is_nest, launched())), launched()
