@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "backend/device/memory_cache.h"
+#include "backend/device/recorder.h"
 #include "backend/device/streams.h"
 #include "ir/core/error.h"
 
@@ -36,6 +37,8 @@ DeviceState* make_state(int ordinal) {
 }  // namespace
 
 DeviceState& use_device(int ordinal) {
+  if (current_recorder()) [[unlikely]]
+    throw CannotRecord();
   const Driver& d = driver();
   if (ordinal < 0 || ordinal >= found().devices) {
     throw OpError(ErrorKind::Device, "CUDA error: invalid device ordinal: there is no device " +

@@ -7,6 +7,7 @@
 #include "backend/device/launch.h"
 #include "backend/device/memory_cache.h"
 #include "backend/device/pinned.h"
+#include "backend/device/recorder.h"
 #include "backend/device/statuses.h"
 #include "backend/device/streams.h"
 #include "ir/core/error.h"
@@ -115,6 +116,8 @@ class CudaRuntime final : public DeviceRuntime {
 };
 
 Ref<Storage> allocate_on_device(std::size_t bytes, Device where) {
+  if (Recorder* const recorder = current_recorder()) [[unlikely]]
+    return recorder->allocate(bytes);
   DeviceRuntime& runtime = *device_runtime(DeviceType::Cuda);
   return runtime.allocate(bytes, where.index < 0 ? current_device() : where.index);
 }

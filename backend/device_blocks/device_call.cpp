@@ -12,6 +12,7 @@
 
 #include "backend/device/launch.h"
 #include "backend/device/modules.h"
+#include "backend/device/recorder.h"
 #include "backend/device/streams.h"
 #include "backend/device_blocks/embedded.h"
 #include "ir/core/error.h"
@@ -84,12 +85,14 @@ void launch_words(std::string_view entry, Device device, std::int64_t threads, u
                   std::span<const std::uint64_t> words, std::uint64_t* status) {
   constexpr std::int64_t kMostBlocks = 1 << 20;
   if (threads == 0) return;
-  device::DeviceFunction& function = function_of(entry, device.index);
-  const StreamNumber stream = device::current_stream(device.index);
-  if (status) *status = device::expect_status(function, stream, raise_failure);
   LaunchShape shape;
   shape.grid[0] = static_cast<unsigned>(std::min((threads + block - 1) / block, kMostBlocks));
   shape.block[0] = block;
+  if (device::Recorder* const recorder = device::current_recorder()) [[unlikely]]
+    return recorder->launch(entry, shape, words, status);
+  device::DeviceFunction& function = function_of(entry, device.index);
+  const StreamNumber stream = device::current_stream(device.index);
+  if (status) *status = device::expect_status(function, stream, raise_failure);
   device::launch(function, shape, words, stream);
 }
 

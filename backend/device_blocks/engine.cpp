@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "backend/device/recorder.h"
 #include "backend/device_blocks/device_call.h"
 #include "backend/device_blocks/host_calls.h"
 #include "ir/reference/device_copies.h"
@@ -58,6 +59,7 @@ void DeviceEngine::run(const Op& op, std::span<const Arg> args, std::span<const 
       if (run_by_kernel({op, here_args, out})) return;
     }
   }
+  if (device::current_recorder()) throw device::CannotRecord();
   run_on_host(op, args, out);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "backend/device_blocks/recorded_call.h"
 #include "backend/executable/executable.h"
 #include "backend/llvm/gpu_kernel.h"
 #include "ir/core/error.h"
@@ -27,13 +28,10 @@ std::int64_t likely_bytes(const TensorType& t) {
 }
 
 // Elements that differ in their place, as bytes.
-std::int64_t bytes_moved(const TensorType& t) {
+std::int64_t bytes_moved(const TargetTensor& t) {
   std::int64_t elements = 1;
-  for (int d = 0; d < t.dim(); ++d) {
-    const auto at = static_cast<std::size_t>(d);
-    const std::int64_t size = likely(t.sizes[at]);
-    elements *= t.strides[at].is_const(0) ? std::min<std::int64_t>(size, 1) : size;
-  }
+  for (std::size_t d = 0; d < t.sizes.size(); ++d)
+    elements *= t.strides[d] == 0 ? std::min<std::int64_t>(t.sizes[d], 1) : t.sizes[d];
   return elements * static_cast<std::int64_t>(item_size(t.dtype));
 }
 
@@ -41,6 +39,7 @@ class ProgramWriter {
  public:
   ProgramWriter(const Graph& g, const Executable& e, const std::string& target) : graph_(g), executable_(e) {
     program_.target = target;
+    is_ptx_ = target.starts_with("sm_");
   }
 
   TargetProgram run() {
@@ -53,8 +52,8 @@ class ProgramWriter {
       t.is_size = n->is_size;
       program_.inputs.push_back(std::move(t));
     }
-    for (const Launch& s : executable_.launches) program_.launches.push_back(launch(s));
-    for (const Launch& s : executable_.commits) program_.launches.push_back(launch(s));
+    for (const Launch& s : executable_.launches) add(s);
+    for (const Launch& s : executable_.commits) add(s);
     return std::move(program_);
   }
 
@@ -102,32 +101,133 @@ class ProgramWriter {
 
   const std::string& memory(const Place& p) const { return memories_[static_cast<std::size_t>(p.slot)]; }
 
-  TargetLaunch launch(const Launch& s) const {
-    TargetLaunch out{.name = s.name};
-    const auto add_bytes = [&](const Place& p) { out.bytes += bytes_moved(p.type); };
-    if (!s.gpu) {
-      out.why = s.op != kNoOp ? "it runs as one call of the operation" : "it calls code that is no part of the graph";
-      for (const Arg& a : s.args) add_operands(a, out.operands);
-      const std::string given = python_tuple(s.args);
-      out.call = s.name + (s.args.size() == 1 ? "(" + python_repr(s.args[0]) + ")" : given);
-      for (const Place& p : s.results) out.results.push_back(tensor("", p));
-      std::ranges::for_each(s.results, add_bytes);
-      return out;
+  void add(const Launch& s) {
+    if (s.gpu) {
+      program_.launches.push_back(nest(s));
+      return;
     }
+    const TargetLaunch made = call(s);
+    if (s.op != kNoOp && is_ptx_ && add_kernels_of(s, made)) return;
+    program_.launches.push_back(made);
+  }
+
+  // A call as an operation, without a kernel.
+  TargetLaunch call(const Launch& s) const {
+    TargetLaunch out{.name = s.name};
+    if (s.op == kNoOp) {
+      out.why = "it calls code that is no part of the graph";
+    } else {
+      out.why = !is_ptx_                            ? "kernels of single operations are there as PTX only"
+                : op(s.op).kind() == OpKind::Random ? "it is launched with the generator's state, which a run knows"
+                                                    : "it has no kernel for GPUs: the CPU does it, with copies";
+    }
+    for (const Arg& a : s.args) add_operands(a, out.operands);
+    const std::string given = python_tuple(s.args);
+    out.call = s.name + (s.args.size() == 1 ? "(" + python_repr(s.args[0]) + ")" : given);
+    for (const Place& p : s.results) {
+      out.results.push_back(tensor("", p));
+      out.bytes += bytes_moved(out.results.back());
+    }
+    for (const TargetTensor& t : out.operands) out.bytes += bytes_moved(t);
+    return out;
+  }
+
+  // The launches that the engine makes for it. False if it does not run on a device alone.
+  bool add_kernels_of(const Launch& s, const TargetLaunch& as_call) {
+    std::vector<int> slots;  // memories of the call
+    std::vector<std::int64_t> bytes;
+    const auto add_slot = [&](const Place& p) {
+      if (std::ranges::find(slots, p.slot) != slots.end()) return;
+      slots.push_back(p.slot);
+      bytes.push_back(likely_bytes(executable_.slots[static_cast<std::size_t>(p.slot)].type));
+    };
+    for (const Arg& a : s.args) each_node(a, [&](const Node* n) { add_slot(executable_.places.at(n)); });
+    std::ranges::for_each(s.results, add_slot);
+    const auto recorded = device_blocks::record_call(op(s.op), bytes, [&](std::span<const Ref<Storage>> storages) {
+      const auto laid = [&](const Place& p) {
+        const auto at = std::ranges::find(slots, p.slot) - slots.begin();
+        return make_ref<TensorImpl>(storages[static_cast<std::size_t>(at)], p.type.dtype, likely_sizes(p.type.sizes),
+                                    likely_sizes(p.type.strides), likely(p.shift));
+      };
+      device_blocks::CallOperands made;
+      for (const Arg& a : s.args) made.args.push_back(with_numbers(a, laid));
+      for (const Place& p : s.results) made.out.push_back(laid(p));
+      return made;
+    });
+    if (!recorded) return false;
+    std::vector<std::string> names;
+    for (const int slot : slots) names.push_back(memories_[static_cast<std::size_t>(slot)]);
+    for (const std::int64_t n : recorded->temporaries) {
+      names.push_back(fmt::format("temporary {}", program_.temporaries.size()));
+      program_.temporaries.push_back(n);
+    }
+    for (const device_blocks::RecordedLaunch& r : recorded->launches)
+      program_.launches.push_back(kernel_of_call(r, as_call, names));
+    return true;
+  }
+
+  static TargetLaunch kernel_of_call(const device_blocks::RecordedLaunch& r, const TargetLaunch& as_call,
+                                     const std::vector<std::string>& memories) {
+    TargetLaunch out = as_call;
+    out.why.clear();
+    out.entry = r.entry;
+    out.code = device_blocks::kernel_text(r.entry);
+    for (const device_blocks::RecordedWord& w : r.words) {
+      using Kind = device_blocks::RecordedWord::Kind;
+      if (w.kind == Kind::Status) {
+        out.arguments.push_back({.kind = TargetArgument::Kind::Status, .memory = "", .size = ""});
+      } else if (w.kind == Kind::Number) {
+        out.arguments.push_back({.kind = TargetArgument::Kind::Param, .memory = "", .value = w.value, .size = ""});
+      } else {
+        out.arguments.push_back({.kind = TargetArgument::Kind::Buffer,
+                                 .memory = memories.at(static_cast<std::size_t>(w.memory)),
+                                 .dtype = DType::UInt8,
+                                 .value = w.value,
+                                 .size = ""});
+      }
+    }
+    set_shape(out, r.shape);
+    return out;
+  }
+
+  static void set_shape(TargetLaunch& out, const LaunchShape& shape) {
+    std::ranges::copy(shape.grid, out.grid.begin());
+    std::ranges::copy(shape.block, out.block.begin());
+    out.shared_bytes = static_cast<std::int64_t>(shape.shared_bytes);
+  }
+
+  template <class Visit>
+  static void each_node(const Arg& a, Visit&& visit) {
+    if (const auto* n = a.get_if<Node*>()) return visit(*n);
+    if (const auto* l = a.get_if<ListArg>())
+      for (const Arg& x : l->items) each_node(x, visit);
+  }
+
+  template <class Laid>
+  Arg with_numbers(const Arg& a, const Laid& laid) const {
+    if (const auto* n = a.get_if<Node*>()) return laid(executable_.places.at(*n));
+    if (const auto* s = a.get_if<Size>()) return Size(likely(*s));
+    const auto* l = a.get_if<ListArg>();
+    if (!l) return a;
+    ListArg made{{}, l->tuple};
+    for (const Arg& x : l->items) made.items.push_back(with_numbers(x, laid));
+    return made;
+  }
+
+  TargetLaunch nest(const Launch& s) const {
+    TargetLaunch out{.name = s.name};
     const GpuKernel& kernel = *s.gpu;
     out.entry = kernel.entry;
     out.code = kernel.code;
-    for (const Place& p : s.buffers) add_buffer(out, p);
-    std::ranges::for_each(s.buffers, add_bytes);
+    for (const Place& p : s.buffers) {
+      add_buffer(out, p);
+      out.bytes += bytes_moved(tensor("", p));
+    }
     for (const Size n : kernel.params) add_number(out, TargetArgument::Kind::Param, n);
     add_number(out, TargetArgument::Kind::Rows, kernel.rows);
     add_number(out, TargetArgument::Kind::Cols, kernel.cols);
     out.arguments.push_back({.kind = TargetArgument::Kind::Status, .memory = "", .dtype = DType::Int32, .size = ""});
-    const LaunchShape shape =
-        launch_shape(kernel.schedule, likely(kernel.rows), likely(kernel.cols), likely(kernel.folded));
-    std::ranges::copy(shape.grid, out.grid.begin());
-    std::ranges::copy(shape.block, out.block.begin());
-    out.shared_bytes = static_cast<std::int64_t>(shape.shared_bytes);
+    set_shape(out, launch_shape(kernel.schedule, likely(kernel.rows), likely(kernel.cols), likely(kernel.folded)));
     out.instructions = likely(s.work.elements) * s.work.instructions;
     out.double_instructions = likely(s.work.elements) * s.work.double_instructions;
     return out;
@@ -161,6 +261,7 @@ class ProgramWriter {
   const Graph& graph_;
   const Executable& executable_;
   TargetProgram program_;
+  bool is_ptx_ = false;
   std::vector<std::string> memories_;  // per slot
 };
 

@@ -135,7 +135,7 @@ static uint64_t argument(const struct Json* given, Address status) {
 static void launch(const struct Json* kernel, const char* folder, Address status) {
   const char* name = json_text(kernel, "entry");
   if (json_get(kernel, "file")->kind == JSON_NULL) fail(json_text(kernel, "name"), json_text(kernel, "why"));
-  uint64_t words[256];
+  uint64_t words[256];  // one behind the other: some kernels take them as one structure
   void* pointers[256];
   int count = 0;
   for (const struct Json* each = json_get(kernel, "arguments")->first; each; each = each->next, ++count) {
@@ -162,7 +162,7 @@ static void launch(const struct Json* kernel, const char* folder, Address status
   check(cuda.synchronize(), name);
   int32_t failed = 0;
   check(cuda.to_host(&failed, status, sizeof failed), "cuMemcpyDtoH");
-  if (failed) fail(name, "an operation failed, such as an integer divided by zero");
+  if (failed) fail(name, "an operation failed: a division by zero, or a position outside");
   free(ptx);
 }
 
@@ -179,8 +179,8 @@ int main(int count, char** words) {
   check(cuda.set_current(context), "cuCtxSetCurrent");
   make_memories(graph, folder, words + 3, count - 3);
   Address status;
-  check(cuda.allocate(&status, 4), "cuMemAlloc");
-  check(cuda.fill(status, 0, 4), "cuMemsetD8");
+  check(cuda.allocate(&status, 64), "cuMemAlloc");
+  check(cuda.fill(status, 0, 64), "cuMemsetD8");
   for (const struct Json* each = json_get(graph, "kernels")->first; each; each = each->next) {
     launch(json_at(json_get(manifest, "kernels"), (int)each->number), folder, status);
   }

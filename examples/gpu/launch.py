@@ -89,13 +89,15 @@ def launch(cuda, folder, kernel, memories):
     cuda.ModuleGetFunction(byref(function), module, kernel["entry"].encode())
     if kernel["shared_bytes"] > 48 * 1024:
         cuda.FuncSetAttribute(function, 8, kernel["shared_bytes"])
-    words = [c_uint64(word(argument, memories)) for argument in kernel["arguments"]]
-    pointers = (c_void_p * len(words))(*map(ctypes.addressof, words))
+    given = [word(argument, memories) for argument in kernel["arguments"]]
+    words = (c_uint64 * len(given))(*given)  # one behind the other: some kernels take them as one structure
+    first = ctypes.addressof(words)
+    pointers = (c_void_p * len(given))(*range(first, first + 8 * len(given), 8))
     shape = (*kernel["grid"], *kernel["block"])
     cuda.LaunchKernel(function, *shape, kernel["shared_bytes"], None, pointers, None)
     cuda.CtxSynchronize()
     if any(fetch(cuda, memories["status"])):
-        sys.exit(f"launch.py: {kernel['name']}: an operation failed, such as an integer divided by zero")
+        sys.exit(f"launch.py: {kernel['name']}: an operation failed: a division by zero, or a position outside")
 
 
 def main(folder, number, *files):
@@ -107,7 +109,7 @@ def main(folder, number, *files):
     cuda.DevicePrimaryCtxRetain(byref(context), 0)
     cuda.CtxSetCurrent(context)
     memories = allocate_all(cuda, folder, graph, files)
-    memories["status"] = allocate(cuda, 4, b"\0" * 4)
+    memories["status"] = allocate(cuda, 64, b"\0" * 64)
     for kernel in graph["kernels"]:
         launch(cuda, folder, manifest["kernels"][kernel], memories)
     for number, tensor in enumerate(graph["outputs"]):

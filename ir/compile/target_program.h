@@ -35,7 +35,7 @@ struct TargetLaunch {
   std::string name;         // "fused_mul_add", "aten::mm"
   std::string code, entry;  // PTX, LLVM IR for AMD's. Empty: it has no kernel there,
   std::string why;          // for this reason
-  std::string call;         // of one without: "aten::cat([mul, l_y_], 0)" of these tensors, which gives those
+  std::string call;         // of a single op: "aten::cat([mul, l_y_], 0)" of these tensors, which gives those
   std::vector<TargetTensor> operands, results;
   std::vector<TargetArgument> arguments;
   std::array<unsigned, 3> grid{}, block{};

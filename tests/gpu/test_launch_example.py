@@ -14,7 +14,7 @@ from gpu.emulated_driver import copy_of_library
 from gpu.small_kernels import small_kernels
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "gpu"
-PROGRAM = """
+FUSED = """
 import minidynamo as torch
 
 
@@ -23,10 +23,31 @@ def f(x, y):
 
 
 torch.manual_seed(0)
-x, y = torch.randn(64, 100), torch.randn(100)
-for name, tensor in {"x": x, "y": y}.items():
-    tensor.numpy().tofile(f"in_{name}.bin")
-for number, tensor in enumerate(torch.compile(f)(x, y)):
+given = [torch.randn(64, 100), torch.randn(100)]
+"""
+OPERATIONS = """
+import minidynamo as torch
+
+F = torch.nn.functional
+
+
+def f(x, w, b, at, image, filters, dynamic):
+    h = F.gelu(F.linear(x, w, b))
+    values, positions = torch.sort(h, dim=-1, descending=True)
+    rows = h[at] + F.embedding(at, w[:, :4].contiguous())[:, :1]
+    maps = F.max_pool2d(F.conv2d(image, filters, padding=1).relu(), 2)
+    return torch.softmax(h @ h.t(), -1), values, positions, rows, maps, h.cumsum(0), torch.topk(h, 3)[0], dynamic[::2]
+
+
+torch.manual_seed(0)
+given = [torch.randn(64, 100), torch.randn(48, 100), torch.randn(48), torch.randint(0, 48, (5,))]
+given += [torch.randn(2, 3, 8, 8), torch.randn(4, 3, 3, 3), torch.randn(9, 2)]
+torch._dynamo.mark_dynamic(given[-1], 0)
+"""
+KEPT = """
+for number, tensor in enumerate(given):
+    tensor.numpy().tofile(f"in_{number}.bin")
+for number, tensor in enumerate(torch.compile(f)(*given)):
     tensor.numpy().tofile(f"expected_{number}.bin")
 """
 
@@ -105,13 +126,18 @@ def test_no_driver(launch, tmp_path):
     assert "nowhere.so" in launch(tmp_path, tmp_path / "x.bin", MINIDYNAMO_CUDA_DRIVER="/nowhere.so")
 
 
-def test_files_of_the_command_ptx(launch, tmp_path):
+@pytest.mark.parametrize("program", [FUSED, OPERATIONS], ids=["fused", "operations"])
+def test_files_of_the_command_ptx(launch, tmp_path, program):
     """The graph's results on the device are those of the processor, to the bit."""
-    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "program.py").write_text(program + KEPT)
     command = [sys.executable, "-m", "minidynamo", "ptx", "--target", "sm_80", "-o", "out", "program.py"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=100)
-    said = launch(tmp_path / "out", tmp_path / "in_x.bin", tmp_path / "in_y.bin")
-    assert said == "output_0.bin: 256 bytes\noutput_1.bin: 25600 bytes\n"
-    for number in (0, 1):
-        result = (tmp_path / "out" / f"output_{number}.bin").read_bytes()
-        assert result == (tmp_path / f"expected_{number}.bin").read_bytes()
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=100)
+    assert "without a kernel" not in done.stderr
+    said = launch(tmp_path / "out", *sorted(tmp_path.glob("in_*.bin")))
+    assert said.startswith("output_0.bin: "), said
+    (graph,) = json.loads((tmp_path / "out" / "manifest.json").read_text())["graphs"]
+    for number, output in enumerate(graph["outputs"]):
+        if output["memory"].startswith("output"):
+            result = (tmp_path / "out" / f"output_{number}.bin").read_bytes()
+            assert result == (tmp_path / f"expected_{number}.bin").read_bytes()
+    assert number >= 1

@@ -10,12 +10,14 @@ class TargetKernel:
 
     `name` is what logs call the kernel, `entry` the function of its code, `text` the code: PTX, or for gfx... the
     assembly that llc makes of it. `grid`, `block`, `shared_bytes`: the launch; `bytes`: what it has to move, each
-    element of its tensors once. Where the operation has no kernel there, `text` is "" and `why` says so.
+    element of its tensors once. `call`: the single operation ("aten::mm(mul, l_w_)") that it is a launch of, or "".
+    Where the operation has no kernel there, `text` is "" and `why` says so.
     """
 
     def __init__(self, target, launch):
         self.target, self._launch = target, launch
         self.name, self.entry, self.why = launch["name"], launch["entry"], launch["why"]
+        self.call = launch["call"]
         self.grid, self.block = tuple(launch["grid"]), tuple(launch["block"])
         self.shared_bytes, self.bytes, self.arguments = launch["shared_bytes"], launch["bytes"], launch["arguments"]
 
@@ -55,8 +57,11 @@ class TargetKernel:
 
     @functools.cached_property
     def predicted(self):
-        """{card: {"occupancy", "share", "seconds"}}: expected, not measured. `share`: of the bandwidth of a copy."""
-        if not self.source or not is_ptx(self.target):
+        """{card: {"occupancy", "share", "seconds"}}: expected, not measured. `share`: of the bandwidth of a copy.
+
+        {} for launches of single operations: how much they compute is not known.
+        """
+        if not self.source or not is_ptx(self.target) or self.call:
             return {}
         capability = int(self.target.removeprefix("sm_"))
         return {
@@ -71,6 +76,8 @@ class TargetKernel:
             return [f"{self.name}: no kernel, {self.why}"]
         shape = f"grid {self.grid}, block {self.block}, {self.shared_bytes} bytes of shared memory"
         lines = [f"{self.name}: {shape}, moves {self.bytes:,} bytes"]
+        if self.call:
+            lines.append(f"{self.entry}, for {self.call}")
         if self.resources:
             used = self.resources
             spilled = used["spill_stores"] + used["spill_loads"]
