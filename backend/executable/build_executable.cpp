@@ -47,8 +47,8 @@ SplitLimits limits_of(const Target& target) { return target.is_gpu() ? gpu_split
 
 class ExecutableBuilder {
  public:
-  ExecutableBuilder(const Graph& g, const Target& target, const Checkpoint& checkpoint)
-      : graph_(g), target_(target), checkpoint_(checkpoint) {
+  ExecutableBuilder(const Graph& g, const TargetOf& target_of, const Checkpoint& checkpoint)
+      : graph_(g), target_of_(target_of), checkpoint_(checkpoint) {
     executable_.shapes = g.shapes;
     executable_.device = device_of_graph(g).value_or(kCpu);
   }
@@ -56,7 +56,7 @@ class ExecutableBuilder {
   Executable run() {
     add_inputs();
     const std::vector<FusionGroup> groups = fuse(graph_);
-    WriteLowering writes(graph_, groups, target_, places_, executable_);
+    WriteLowering writes(graph_, groups, target_of_, places_, executable_);
     for (const FusionGroup& group : groups) {
       if (checkpoint_) checkpoint_();
       add_group(group, writes);
@@ -116,7 +116,7 @@ class ExecutableBuilder {
         }
         return;
       case FusionGroup::Kind::Loops: {
-        std::vector<LoweredGroup> lowered = lower_group(group, limits_of(target_));
+        std::vector<LoweredGroup> lowered = lower_group(group, limits_of(target_of_(group.device)));
         const bool commits = writes.store_into_inputs(lowered, group);
         for (LoweredGroup& l : lowered) {
           if (l.call) {
@@ -133,7 +133,7 @@ class ExecutableBuilder {
 
   // `commits`: it stores into inputs, hence after everything that can fail.
   void add_nest(const LoweredGroup& l, const FusionGroup& group, bool commits) {
-    Launch s = nest_launch(nest_name(group), l, target_);
+    Launch s = nest_launch(nest_name(group), l, target_of_(group.device), group.device);
     if (s.gpu) s.line = user_line(group);
     s.part = l.part;
     const std::size_t loads = l.nest.accesses.size();
@@ -143,6 +143,7 @@ class ExecutableBuilder {
         if (i >= loads) {
           scratch_.resize(scratch);
           scratch_.push_back(places_.add({.type = l.scratch[scratch]}));
+          places_.slot(scratch_.back()).type.device = group.device;
           s.part_buffers.push_back(static_cast<int>(i));
         }
         s.buffers.push_back(places_.use(scratch_[scratch++]));
@@ -182,7 +183,7 @@ class ExecutableBuilder {
     executable_.draws_random |= n.callee != nullptr;  // it may
     if (!n.regions.empty()) s.region_kind = region_kind(n.target);
     for (const auto& region : n.regions) {
-      s.regions.push_back(std::make_shared<const Executable>(build_executable(*region, target_)));
+      s.regions.push_back(std::make_shared<const Executable>(build_executable(*region, target_of_)));
       executable_.draws_random |= s.regions.back()->draws_random;
     }
     for_each_input(n, [&](const Node* in) {
@@ -214,7 +215,7 @@ class ExecutableBuilder {
   }
 
   const Graph& graph_;
-  const Target& target_;
+  const TargetOf& target_of_;
   const Checkpoint& checkpoint_;
   Executable executable_;
   ValuePlaces places_{executable_};
@@ -241,8 +242,9 @@ std::optional<Device> device_of_graph(const Graph& g) {
   return one ? device : std::nullopt;
 }
 
-Launch nest_launch(std::string name, const LoweredGroup& lowered, const Target& target) {
+Launch nest_launch(std::string name, const LoweredGroup& lowered, const Target& target, Device device) {
   Launch s;
+  s.device = device;
   s.name = std::move(name);
   if (!target.is_gpu()) {
     s.nest = compile_nest(lowered.nest, target);
@@ -255,8 +257,8 @@ Launch nest_launch(std::string name, const LoweredGroup& lowered, const Target& 
   return s;
 }
 
-Executable build_executable(const Graph& functional, const Target& target, const Checkpoint& checkpoint) {
-  return ExecutableBuilder(functional, target, checkpoint).run();
+Executable build_executable(const Graph& functional, const TargetOf& target_of, const Checkpoint& checkpoint) {
+  return ExecutableBuilder(functional, target_of, checkpoint).run();
 }
 
 std::string print_fusion(const Graph& functional) {
@@ -274,16 +276,17 @@ std::string print_fusion(const Graph& functional) {
   return text;
 }
 
-std::string print_executable(const Graph& functional, const Target& target) {
+std::string print_executable(const Graph& functional, const TargetOf& target_of) {
   std::string text;
   for (const FusionGroup& group : fuse(functional)) {
     const auto call = [&](const Node& n) {
       text += fmt::format("; {} = {}\n\n", n.name, n.kind == NodeKind::Call ? n.target : op(n.op).name());
       for (const auto& region : n.regions)
-        text += fmt::format("; {}:\n{}", region->name, print_executable(*region, target));
+        text += fmt::format("; {}:\n{}", region->name, print_executable(*region, target_of));
     };
     if (group.kind == FusionGroup::Kind::Call) call(*group.members[0].node);
     if (group.kind != FusionGroup::Kind::Loops) continue;
+    const Target& target = target_of(group.device);
     for (const LoweredGroup& l : lower_group(group, limits_of(target))) {
       if (l.call) {
         call(*l.call);

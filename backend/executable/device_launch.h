@@ -18,8 +18,8 @@ class DeviceLaunch {
   // OpError(Device).
   DeviceLaunch(const GpuKernel& kernel, int device, const std::function<std::int64_t(Size)>& value,
                const std::string& line);
-  // On the device's current stream, of the thread. What a kernel that can fail finds wrong is reported when the stream
-  // is synchronised.
+  // On the device's current stream, of the thread. A buffer that the kernel takes by value is read here. What a kernel
+  // that can fail finds wrong is reported when the stream is synchronised.
   void run(std::span<void* const> buffers) const;
 
  private:
@@ -27,7 +27,8 @@ class DeviceLaunch {
   device::DeviceFunction* function_ = nullptr;
   const char* const line_;
   LaunchShape shape_;
-  std::vector<std::uint64_t> words_;  // addresses are filled in for each run
+  std::vector<std::uint64_t> words_;  // addresses and elements are filled in for each run
+  const std::vector<std::size_t> value_bytes_;
   int device_;
   bool can_fail_;
 };

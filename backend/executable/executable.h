@@ -2,6 +2,7 @@
 // backend/executable/specialization.h puts in numbers and runs it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,7 +52,8 @@ struct GpuWork {
 
 struct Launch {
   std::string name;  // in profiles: the ops of the nest, or what is called
-  // A loop nest ...
+  // A loop nest, run where all of its buffers are, numbers on the CPU aside ...
+  Device device;
   CompiledNest nest;
   std::shared_ptr<const GpuKernel> gpu;  // in the place of `nest`, where the executable is for a GPU
   std::string line;                      // then also where in the program it comes from, as far as that is known
@@ -87,20 +89,23 @@ struct Executable {
   std::shared_ptr<ShapeEnv> shapes;
   std::vector<SymbolSource> symbols;  // where each symbol's value is read
   bool draws_random = false;
-  Device device;  // all tensors are on it
+  Device device;  // all tensors are on it; where they are on several, the CPU
 
   bool is_static() const { return symbols.empty(); }
 };
 
-// Fuses, lowers and generates code. Throws InternalError for what this backend cannot run. `text`, if given, receives
-// the LLVM IR of every nest. `checkpoint` is called between groups of ops.
-Executable build_executable(const Graph& functional, const Target& target, const Checkpoint& checkpoint = {});
+// The processor or GPU that code for tensors on a device is made for.
+using TargetOf = std::function<const Target&(Device)>;
+
+// Fuses, lowers and generates code. Throws InternalError for what this backend cannot run. `checkpoint` is called
+// between groups of ops.
+Executable build_executable(const Graph& functional, const TargetOf& target_of, const Checkpoint& checkpoint = {});
 // The device that all tensors of the graph are on, numbers among its inputs aside; nothing if there are several.
 std::optional<Device> device_of_graph(const Graph& g);
 // A launch of the nest as code for the target; its buffers are still to be filled in.
-Launch nest_launch(std::string name, const LoweredGroup& lowered, const Target& target);
+Launch nest_launch(std::string name, const LoweredGroup& lowered, const Target& target, Device device);
 // The executable's loop nests as LLVM IR and its other launches by name.
-std::string print_executable(const Graph& functional, const Target& target);
+std::string print_executable(const Graph& functional, const TargetOf& target_of);
 // "fused_mul_add: mul add": each launch by name, with its nodes.
 std::string print_fusion(const Graph& functional);
 

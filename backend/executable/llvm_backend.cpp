@@ -17,21 +17,20 @@
 #include "ir/run/long_work.h"
 #include "ir/run/observed_parts.h"
 #include "ir/sizes/shape_env.h"
-#include "ir/tensor/generator.h"
+#include "ir/tensor/device_generators.h"
 
 namespace md {
 namespace {
 
-// The processor, or GPU, that holds the graph's tensors.
-const Target& target_for(const Graph& functional) {
-  const Device device = device_of_graph(functional).value_or(kCpu);
+// The processor, or GPU, that holds tensors on a device.
+const Target& target_for(Device device) {
   return device.type == DeviceType::Cuda ? cuda_target(device.index) : host_target();
 }
 
 class LlvmKernel final : public Kernel {
  public:
   LlvmKernel(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint)
-      : graph_(std::move(functional)), executable_(build_executable(*graph_, target_for(*graph_), checkpoint)) {
+      : graph_(std::move(functional)), executable_(build_executable(*graph_, target_for, checkpoint)) {
     if (executable_.is_static())
       fixed_ = std::make_unique<Specialization>(executable_, std::span<const std::int64_t>{});
   }
@@ -47,14 +46,14 @@ class LlvmKernel final : public Kernel {
  private:
   // A failed run is repeated eagerly and must draw the same numbers.
   void run_restoring_generator(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) {
-    const Generator before = state_of(default_generator());
+    const DefaultStreams before;
     try {
       if (fixed_)
         fixed_->run(inputs, outputs);
       else
         specialization_for(inputs)->run(inputs, outputs);
     } catch (...) {
-      set_state(default_generator(), before);
+      before.put_back();
       throw;
     }
   }
@@ -128,9 +127,7 @@ class LlvmBackend final : public Backend {
   std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, CompileMode mode) override {
     // A specialization wants every size before it starts; op after op does not.
     if (finds_sizes(*functional)) return find_backend("blocks")->compile(std::move(functional));
-    const std::optional<Device> device = device_of_graph(*functional);
-    if (!device) return find_backend("blocks")->compile(std::move(functional));
-    if (device->type == DeviceType::Cuda || calls_out(*functional)) mode = CompileMode::Wait;
+    if (device_of_graph(*functional) != kCpu || calls_out(*functional)) mode = CompileMode::Wait;
     if (mode == CompileMode::Background) return tiered_kernel(std::move(functional), compile_llvm);
     std::unique_ptr<Kernel> compiled;
     try {
@@ -143,7 +140,7 @@ class LlvmBackend final : public Backend {
     return measured_kernel(std::move(functional), std::move(compiled));
   }
   std::string code(const Graph& functional) const override {
-    return finds_sizes(functional) ? print_ir(functional) : print_executable(functional, target_for(functional));
+    return finds_sizes(functional) ? print_ir(functional) : print_executable(functional, target_for);
   }
   std::string fusion(const Graph& functional) const override {
     return finds_sizes(functional) ? "" : print_fusion(functional);

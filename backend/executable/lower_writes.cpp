@@ -43,9 +43,9 @@ Place part(Place whole, const Node& source, const Arg& strides, const Arg& offse
 
 }  // namespace
 
-WriteLowering::WriteLowering(const Graph& functional, const std::vector<FusionGroup>& groups, const Target& target,
+WriteLowering::WriteLowering(const Graph& functional, const std::vector<FusionGroup>& groups, const TargetOf& target_of,
                              ValuePlaces& places, Executable& executable)
-    : target_(target), places_(places), executable_(executable), direct_(functional, groups) {
+    : target_of_(target_of), places_(places), executable_(executable), direct_(functional, groups) {
   std::unordered_map<const Node*, int> readers;
   for (const auto& n : functional.nodes) for_each_input(*n, [&](const Node* in) { ++readers[in]; });
   for (const auto& n : functional.nodes) {
@@ -85,8 +85,9 @@ bool WriteLowering::store_into(LoweredGroup& l, const FusionGroup& group, const 
     reads = true;
     if (!(from.shift == to.shift && a.strides == store->to.strides)) return false;
   }
+  const Target& target = target_of_(group.device);
   if (reads && !(DirectCommits::loads_before_storing(nest, *store) &&
-                 (target_.is_gpu() || compile_nest(nest, target_).schedule.pass.empty())))
+                 (target.is_gpu() || compile_nest(nest, target).schedule.pass.empty())))
     return false;
   l.nest = std::move(nest);
   places_.set(value, to);
@@ -154,7 +155,7 @@ Launch WriteLowering::copy_launch(const Place& from, const Place& to) const {
   LoopNest nest;
   nest.extents = to.type.sizes;
   nest.buffers = 2;
-  if (from.type.dtype != to.type.dtype || !(from.type.sizes == to.type.sizes))
+  if (from.type.dtype != to.type.dtype || !(from.type.sizes == to.type.sizes) || !(from.type.device == to.type.device))
     throw InternalError("a copy between tensors of different types");
   nest.accesses.push_back(nest.access(0, from.type.dtype, from.type.strides));
   NestValue v;
@@ -162,7 +163,8 @@ Launch WriteLowering::copy_launch(const Place& from, const Place& to) const {
   v.access = 0;
   const int value = nest.add(std::move(v));
   nest.stores.push_back({value, nest.access(1, to.type.dtype, to.type.strides)});
-  Launch s = nest_launch("copy", {.nest = std::move(nest)}, target_);
+  const Device device = to.type.device;
+  Launch s = nest_launch("copy", {.nest = std::move(nest)}, target_of_(device), device);
   s.buffers = {from, to};
   return s;
 }

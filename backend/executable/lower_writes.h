@@ -10,7 +10,7 @@ namespace md {
 // Adds launches and commits to `executable`.
 class WriteLowering {
  public:
-  WriteLowering(const Graph& functional, const std::vector<FusionGroup>& groups, const Target& target,
+  WriteLowering(const Graph& functional, const std::vector<FusionGroup>& groups, const TargetOf& target_of,
                 ValuePlaces& places, Executable& executable);
 
   // To be asked in the order of the groups, before their nests are added. Some nests of `lowered` now store values of
@@ -29,7 +29,7 @@ class WriteLowering {
   void add_copy(const Place& from, const Place& to);
   Launch copy_launch(const Place& from, const Place& to) const;
 
-  const Target& target_;
+  const TargetOf& target_of_;
   ValuePlaces& places_;
   Executable& executable_;
   DirectCommits direct_;

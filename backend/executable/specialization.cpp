@@ -11,7 +11,7 @@
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
-#include "ir/reference/engine.h"
+#include "ir/reference/device_copies.h"
 #include "ir/run/eager.h"
 #include "ir/run/long_work.h"
 #include "ir/run/run_callee.h"
@@ -30,8 +30,8 @@ constexpr double kTask = 8000;
 struct Specialization::Frame {
   std::span<TensorImpl* const> inputs;
   std::span<TensorRef> outputs;
-  SmallVector<char*, 24> data;  // per slot
-  Ref<Storage> arena;
+  SmallVector<char*, 24> data;       // per slot
+  std::vector<Ref<Storage>> arenas;  // by device
   struct Held {
     Ref<Storage> storage;
     std::int64_t offset = 0;
@@ -58,7 +58,7 @@ Specialization::Specialization(const Executable& executable, std::span<const std
 }
 
 void Specialization::choose_quick() {
-  if (launches_.size() != 1 || !commits_.empty() || outputs_.size() != 1 || arena_bytes_ || holds_ || takes_long_)
+  if (launches_.size() != 1 || !commits_.empty() || outputs_.size() != 1 || !arenas_.empty() || holds_ || takes_long_)
     return;
   const SizedLaunch& s = launches_[0];
   const SizedOutput& o = outputs_[0];
@@ -93,8 +93,8 @@ Specialization::SizedLaunch Specialization::sized(const Launch& s) const {
   p.name = &s.name;
   p.function = s.nest.function;
   if (s.gpu)
-    p.on_device = std::make_shared<const DeviceLaunch>(
-        *s.gpu, executable_.device.index, [&](Size x) { return value(x); }, s.line);
+    p.on_device =
+        std::make_shared<const DeviceLaunch>(*s.gpu, s.device.index, [&](Size x) { return value(x); }, s.line);
   p.can_fail = s.can_fail;
   p.op = s.op;
   p.args = s.args;
@@ -162,7 +162,12 @@ void Specialization::size_outputs() {
 }
 
 void Specialization::place_memory() {
-  Arena arena;
+  std::vector<Arena> arenas;
+  const auto arena_of = [&](Device device) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(arenas_, device, &ArenaSize::device) - arenas_.begin());
+    if (at == arenas_.size()) arenas_.push_back({device}), arenas.emplace_back();
+    return at;
+  };
   std::vector<int> defined(executable_.slots.size(), 0);
   for (std::size_t i = executable_.launches.size(); i-- > 0;) {
     for (const Place& p : executable_.launches[i].buffers)
@@ -172,18 +177,21 @@ void Specialization::place_memory() {
   }
   for (std::size_t i = 0; i < executable_.slots.size(); ++i) {
     const Slot& s = executable_.slots[i];
-    Memory m{.kind = s.kind, .input = s.input};
+    Memory m{.kind = s.kind, .input = s.input, .device = s.type.device};
     // A number among the inputs is a size of a tensor without memory: it may be larger than any memory.
     if (s.kind != Slot::Kind::Input)
       m.bytes = static_cast<std::int64_t>(checked_bytes(values(s.type.sizes), values(s.type.strides), 0, s.type.dtype));
     holds_ |= s.kind == Slot::Kind::Own || s.kind == Slot::Kind::Made;
     if (s.kind == Slot::Kind::Constant) m.constant = static_cast<char*>(s.constant->data());
-    if (s.kind == Slot::Kind::Temporary) m.arena_offset = arena.place(aligned(m.bytes), defined[i], s.last_launch);
+    if (s.kind == Slot::Kind::Temporary) {
+      m.arena = arena_of(m.device);
+      m.arena_offset = arenas[m.arena].place(aligned(m.bytes), defined[i], s.last_launch);
+    }
     for (std::size_t o = 0; o < outputs_.size() && m.owner < 0; ++o)
       if (s.kind == Slot::Kind::Output && outputs_[o].tensor.slot == static_cast<int>(i)) m.owner = static_cast<int>(o);
     slots_.push_back(m);
   }
-  arena_bytes_ = arena.total();
+  for (std::size_t i = 0; i < arenas.size(); ++i) arenas_[i].bytes = arenas[i].total();
 }
 
 // Where there are no elements, no stride is ever used.
@@ -206,7 +214,7 @@ void Specialization::check_inputs(std::span<TensorImpl* const> inputs) const {
 }
 
 void Specialization::allocate(Frame& f) const {
-  if (arena_bytes_) f.arena = allocate_storage(static_cast<std::size_t>(arena_bytes_), executable_.device);
+  for (const ArenaSize& a : arenas_) f.arenas.push_back(allocate_storage(static_cast<std::size_t>(a.bytes), a.device));
   f.data.resize(slots_.size());
   if (holds_) f.held.resize(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -219,10 +227,10 @@ void Specialization::allocate(Frame& f) const {
         f.data[i] = m.constant;
         break;
       case Slot::Kind::Temporary:
-        f.data[i] = f.arena ? static_cast<char*>(f.arena->data()) + m.arena_offset : nullptr;
+        f.data[i] = static_cast<char*>(f.arenas[m.arena]->data()) + m.arena_offset;
         break;
       case Slot::Kind::Own:
-        f.held[i].storage = allocate_storage(static_cast<std::size_t>(m.bytes), executable_.device);
+        f.held[i].storage = allocate_storage(static_cast<std::size_t>(m.bytes), m.device);
         f.data[i] = static_cast<char*>(f.held[i].storage->data());
         break;
       case Slot::Kind::Made:
@@ -230,7 +238,7 @@ void Specialization::allocate(Frame& f) const {
         break;
       case Slot::Kind::Output: {
         const SizedTensor& t = outputs_[static_cast<std::size_t>(m.owner)].tensor;
-        Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes), executable_.device);
+        Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes), m.device);
         f.data[i] = static_cast<char*>(storage->data());
         f.outputs[static_cast<std::size_t>(m.owner)] =
             make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, t.shift);
@@ -255,8 +263,7 @@ TensorRef Specialization::tensor(const SizedTensor& t, Frame& f) const {
       return t.whole ? x : view(x->storage, x->offset);
     }
     case Slot::Kind::Temporary:
-      return view(f.arena ? f.arena : allocate_storage(0, executable_.device),
-                  m.arena_offset / static_cast<std::int64_t>(item_size(t.dtype)));
+      return view(f.arenas[m.arena], m.arena_offset / static_cast<std::int64_t>(item_size(t.dtype)));
     case Slot::Kind::Own:
     case Slot::Kind::Made: {
       const auto& h = f.held[static_cast<std::size_t>(t.slot)];
@@ -291,7 +298,7 @@ void Specialization::execute_call(const SizedLaunch& s, Frame& f) const {
   for (const Arg& a : s.args) args.push_back(argument(a, f));
   std::vector<TensorRef> results;
   for (const SizedTensor& t : s.results) results.push_back(tensor(t, f));
-  engine(executable_.device).run(op(s.op), args, results);
+  run_call(op(s.op), args, results);
 }
 
 void Specialization::call_out(const SizedLaunch& s, Frame& f) const {
@@ -300,7 +307,8 @@ void Specialization::call_out(const SizedLaunch& s, Frame& f) const {
   std::vector<TensorRef> made;
   if (s.callee) {
     std::vector<ExpectedTensor> expected;
-    for (const SizedTensor& t : s.results) expected.push_back({t.dtype, t.sizes, t.strides});
+    for (const SizedTensor& t : s.results)
+      expected.push_back({t.dtype, t.sizes, t.strides, slots_[static_cast<std::size_t>(t.slot)].device});
     made = run_functional(*s.callee, std::move(args), expected);
   } else {
     made = run_regions(s.region_kind, args, [&](std::size_t which, std::span<const TensorRef> operands) {
@@ -441,7 +449,7 @@ void Specialization::run(std::span<TensorImpl* const> inputs, std::span<TensorRe
     outputs[0] = is_anything_observed() ? run_quick_measured(inputs) : run_quick(inputs);
     return;
   }
-  Frame f{.inputs = inputs, .outputs = outputs, .data = {}, .arena = {}};
+  Frame f{.inputs = inputs, .outputs = outputs, .data = {}, .arenas = {}};
   SmallVector<TensorImpl*, 8> held;
   if (takes_long_) [[unlikely]] {
     for (TensorImpl* x : inputs) held.push_back(f.memory.add(*x).get());

@@ -30,8 +30,14 @@ class Specialization {
     Slot::Kind kind;
     int input = -1;
     char* constant = nullptr;
+    std::size_t arena = 0;  // Temporary: the one of its device
     std::int64_t arena_offset = 0;
     int owner = -1;  // Output: the output that allocates it
+    std::int64_t bytes = 0;
+    Device device;
+  };
+  struct ArenaSize {  // what the temporaries on a device need
+    Device device;
     std::int64_t bytes = 0;
   };
   struct Buffer {
@@ -99,7 +105,7 @@ class Specialization {
   std::vector<SizedLaunch> launches_, commits_;
   std::vector<SizedOutput> outputs_;
   std::unordered_map<const Node*, SizedTensor> operands_;  // of calls
-  std::int64_t arena_bytes_ = 0;
+  std::vector<ArenaSize> arenas_;
   bool holds_ = false;       // some slots have memory of their own
   bool takes_long_ = false;  // some launch does
   // The commonest executable: one nest on one thread from inputs and constants to one output.

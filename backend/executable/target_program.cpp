@@ -8,8 +8,10 @@
 
 #include "backend/device_blocks/recorded_call.h"
 #include "backend/executable/executable.h"
+#include "backend/llvm/code_generator.h"
 #include "backend/llvm/gpu_kernel.h"
 #include "ir/core/error.h"
+#include "ir/graph/dataflow.h"
 #include "ir/graph/op_table.h"
 #include "ir/graph/text.h"
 #include "ir/tensor/extent.h"
@@ -34,6 +36,8 @@ std::int64_t bytes_moved(const TargetTensor& t) {
     elements *= t.strides[d] == 0 ? std::min<std::int64_t>(t.sizes[d], 1) : t.sizes[d];
   return elements * static_cast<std::int64_t>(item_size(t.dtype));
 }
+
+constexpr const char* kOnTheCpu = "it runs on the CPU, where its tensors are";
 
 class ProgramWriter {
  public:
@@ -106,21 +110,38 @@ class ProgramWriter {
       program_.launches.push_back(nest(s));
       return;
     }
-    const TargetLaunch made = call(s);
-    if (s.op != kNoOp && is_ptx_ && add_kernels_of(s, made)) return;
-    program_.launches.push_back(made);
+    if (s.nest.function) {
+      TargetLaunch made{.name = s.name, .why = kOnTheCpu};
+      for (const Place& p : s.buffers) made.bytes += bytes_moved(tensor("", p));
+      program_.launches.push_back(std::move(made));
+      return;
+    }
+    TargetLaunch made = call(s);
+    made.why = why_no_launches(s);
+    if (!made.why.empty() || !add_kernels_of(s, made)) {
+      if (made.why.empty()) made.why = "it has no kernel for GPUs: the CPU does it, with copies";
+      program_.launches.push_back(made);
+    }
   }
+
+  // Why a call is not recorded, or "".
+  std::string why_no_launches(const Launch& s) const {
+    if (s.op == kNoOp) return "it calls code that is no part of the graph";
+    bool from_cpu = false;
+    for (const Arg& a : s.args) for_each_value(a, [&](const Node* in) { from_cpu |= on_cpu(in->type()); });
+    const bool to_cpu = on_cpu(s.results[0].type);
+    if (from_cpu != to_cpu && op(s.op).kind() == OpKind::Pointwise) return "it copies from one device to another";
+    if (to_cpu) return kOnTheCpu;
+    if (from_cpu) return "what it takes from the CPU is copied when it runs";
+    if (!is_ptx_) return "kernels of single operations are there as PTX only";
+    return op(s.op).kind() == OpKind::Random ? "it is launched with the generator's state, which a run knows" : "";
+  }
+  // A graph of one device goes to the GPU whole.
+  bool on_cpu(const TensorType& t) const { return mixed_ && t.device.is_cpu(); }
 
   // A call as an operation, without a kernel.
   TargetLaunch call(const Launch& s) const {
     TargetLaunch out{.name = s.name};
-    if (s.op == kNoOp) {
-      out.why = "it calls code that is no part of the graph";
-    } else {
-      out.why = !is_ptx_                            ? "kernels of single operations are there as PTX only"
-                : op(s.op).kind() == OpKind::Random ? "it is launched with the generator's state, which a run knows"
-                                                    : "it has no kernel for GPUs: the CPU does it, with copies";
-    }
     for (const Arg& a : s.args) add_operands(a, out.operands);
     const std::string given = python_tuple(s.args);
     out.call = s.name + (s.args.size() == 1 ? "(" + python_repr(s.args[0]) + ")" : given);
@@ -141,7 +162,7 @@ class ProgramWriter {
       slots.push_back(p.slot);
       bytes.push_back(likely_bytes(executable_.slots[static_cast<std::size_t>(p.slot)].type));
     };
-    for (const Arg& a : s.args) each_node(a, [&](const Node* n) { add_slot(executable_.places.at(n)); });
+    for (const Arg& a : s.args) for_each_value(a, [&](const Node* n) { add_slot(executable_.places.at(n)); });
     std::ranges::for_each(s.results, add_slot);
     const auto recorded = device_blocks::record_call(op(s.op), bytes, [&](std::span<const Ref<Storage>> storages) {
       const auto laid = [&](const Place& p) {
@@ -196,13 +217,6 @@ class ProgramWriter {
     out.shared_bytes = static_cast<std::int64_t>(shape.shared_bytes);
   }
 
-  template <class Visit>
-  static void each_node(const Arg& a, Visit&& visit) {
-    if (const auto* n = a.get_if<Node*>()) return visit(*n);
-    if (const auto* l = a.get_if<ListArg>())
-      for (const Arg& x : l->items) each_node(x, visit);
-  }
-
   template <class Laid>
   Arg with_numbers(const Arg& a, const Laid& laid) const {
     if (const auto* n = a.get_if<Node*>()) return laid(executable_.places.at(*n));
@@ -219,9 +233,9 @@ class ProgramWriter {
     const GpuKernel& kernel = *s.gpu;
     out.entry = kernel.entry;
     out.code = kernel.code;
-    for (const Place& p : s.buffers) {
-      add_buffer(out, p);
-      out.bytes += bytes_moved(tensor("", p));
+    for (std::size_t i = 0; i < s.buffers.size(); ++i) {
+      add_buffer(out, s.buffers[i], kernel.value_bytes[i] ? TargetArgument::Kind::Value : TargetArgument::Kind::Buffer);
+      out.bytes += bytes_moved(tensor("", s.buffers[i]));
     }
     for (const Size n : kernel.params) add_number(out, TargetArgument::Kind::Param, n);
     add_number(out, TargetArgument::Kind::Rows, kernel.rows);
@@ -242,8 +256,8 @@ class ProgramWriter {
       operands.push_back(tensor((*n)->name, at->second));
   }
 
-  void add_buffer(TargetLaunch& out, const Place& p) const {
-    out.arguments.push_back({.kind = TargetArgument::Kind::Buffer,
+  void add_buffer(TargetLaunch& out, const Place& p, TargetArgument::Kind kind) const {
+    out.arguments.push_back({.kind = kind,
                              .memory = memory(p),
                              .dtype = p.type.dtype,
                              .value = likely(p.shift),
@@ -260,6 +274,7 @@ class ProgramWriter {
 
   const Graph& graph_;
   const Executable& executable_;
+  const bool mixed_ = !device_of_graph(graph_);
   TargetProgram program_;
   bool is_ptx_ = false;
   std::vector<std::string> memories_;  // per slot
@@ -268,7 +283,13 @@ class ProgramWriter {
 }  // namespace
 
 TargetProgram make_target_program(const Graph& functional, const std::string& target) {
-  return ProgramWriter(functional, build_executable(functional, gpu_target(target)), target).run();
+  const Target gpu = gpu_target(target);
+  // All of a graph on one device goes to the GPU; among several the CPU's part is no GPU's.
+  const bool mixed = !device_of_graph(functional);
+  const TargetOf target_of = [&](Device device) -> const Target& {
+    return mixed && device.is_cpu() ? host_target() : gpu;
+  };
+  return ProgramWriter(functional, build_executable(functional, target_of), target).run();
 }
 
 }  // namespace md

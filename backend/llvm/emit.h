@@ -54,6 +54,8 @@ llvm::Value* emit_combine(const Emit& e, const NestValue& reduce, llvm::Value* a
 llvm::Value* emit_load(const Emit& e, DType t, llvm::Value* pointer, llvm::Value* stride, std::uint64_t aligned = 0);
 void emit_store(const Emit& e, DType t, llvm::Value* v, llvm::Value* pointer, llvm::Value* stride,
                 std::uint64_t aligned = 0);
+// The element that the lowest bits of a 64-bit word are.
+llvm::Value* emit_from_word(const Emit& e, DType t, llvm::Value* word);
 // first[0], second[0], first[1], ... from `pointer` on.
 void emit_store_pairs(const Emit& e, DType t, llvm::Value* first, llvm::Value* second, llvm::Value* pointer);
 

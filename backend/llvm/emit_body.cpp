@@ -304,6 +304,12 @@ Value* emit_load(const Emit& e, DType t, Value* pointer, Value* stride, std::uin
   return from_memory(e, t, v);
 }
 
+Value* emit_from_word(const Emit& e, DType t, Value* word) {
+  constexpr unsigned kByte = 8;
+  Value* bits = e.ir.CreateTrunc(word, e.ir.getIntNTy(static_cast<unsigned>(item_size(t)) * kByte));
+  return from_memory(e, t, e.ir.CreateBitCast(bits, element_type(e.ir.getContext(), t)));
+}
+
 void emit_store(const Emit& e, DType t, Value* v, Value* pointer, Value* stride, std::uint64_t aligned) {
   llvm::Type* element = element_type(e.ir.getContext(), t);
   const llvm::Align align(aligned ? aligned : item_size(t));

@@ -48,6 +48,8 @@ void GpuEmitter::run(const std::string& entry) {
 void GpuEmitter::create_function(const std::string& entry) {
   llvm::Type* const word = ir_.getInt64Ty();
   std::vector<llvm::Type*> types(static_cast<std::size_t>(nest_.buffers), ir_.getPtrTy(kGlobalSpace));
+  for (const Access& a : nest_.accesses)
+    if (a.by_value) types[static_cast<std::size_t>(a.buffer)] = word;
   types.resize(types.size() + gpu_params(nest_, schedule_).size() + 2, word);
   types.push_back(ir_.getPtrTy(kGlobalSpace));
   function_ = llvm::Function::Create(llvm::FunctionType::get(ir_.getVoidTy(), types, false),
@@ -124,6 +126,7 @@ void GpuEmitter::emit_row_values(int stage) {
 // Threads without a row load nothing: others may write it meanwhile.
 llvm::Value* GpuEmitter::load_of_row(const NestValue& v) {
   const Port& port = ports_[static_cast<std::size_t>(v.access)];
+  if (port.access->by_value) return emit_from_word(at(1), v.dtype, port.base);
   const auto load = [&] { return emit_load(at(1), v.dtype, port.row, nullptr); };
   if (!row_exists_ || schedule_.shape != GpuSchedule::Shape::Rows) return load();
   std::vector<Value*> value = {llvm::Constant::getNullValue(register_type(ir_.getContext(), v.dtype, 1))};

@@ -83,6 +83,9 @@ GpuKernel plan_gpu_kernel(const LoweredGroup& lowered, const Target& target) {
   GpuKernel kernel{.schedule = make_gpu_schedule(lowered, target)};
   kernel.params = gpu_params(nest, kernel.schedule);
   kernel.buffers = nest.buffers;
+  kernel.value_bytes.resize(static_cast<std::size_t>(nest.buffers));
+  for (const Access& a : nest.accesses)
+    if (a.by_value) kernel.value_bytes[static_cast<std::size_t>(a.buffer)] = item_size(a.dtype);
   for (const Loop& row : kernel.schedule.rows) kernel.rows = kernel.rows * extent(nest, row);
   kernel.cols = extent(nest, kernel.schedule.cols);
   kernel.folded = extent(nest, kernel.schedule.folded);

@@ -1,6 +1,6 @@
-// Loop nest -> program for a GPU. The entry takes 64-bit words: the address of every buffer, each of `params`, how many
-// rows and columns there are, and the address of a status word of 32 bits, to which 1 is or-ed if an op of the body
-// failed (integer division by zero).
+// Loop nest -> program for a GPU. The entry takes 64-bit words: the address of every buffer, or the bits of its one
+// element (Access::by_value), each of `params`, how many rows and columns there are, and the address of a status word
+// of 32 bits, to which 1 is or-ed if an op of the body failed (integer division by zero).
 #pragma once
 
 #include <string>
@@ -18,7 +18,8 @@ struct GpuKernel {
   std::vector<Size> params;
   Size rows = 1, cols = 1, folded = 1;
   int buffers = 0;
-  bool can_fail = false;  // it may write the status word
+  std::vector<std::size_t> value_bytes;  // per buffer: 0 for an address, else the size of the element handed over
+  bool can_fail = false;                 // it may write the status word
 };
 
 // Names of the targets there are: "sm_75", ..., "gfx90a", ...

@@ -66,7 +66,7 @@ class KernelText {
   }
   void add(const char* what, const Access& a) {
     words(what, info(a.dtype).name);
-    numbers(a.buffer);
+    numbers(a.buffer, a.by_value);
     for (const Loop& row : rows_) numbers(stride(a, row).is_const(0));
     numbers(stride(a, folded_).is_const(0));
     switch (stride_kind(stride(a, cols_))) {

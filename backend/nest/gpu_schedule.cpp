@@ -32,7 +32,10 @@ int access_width(const LoopNest& nest, const GpuSchedule& s) {
   const Size columns = extent(nest, s.cols);
   if (!columns.is_const()) return 1;
   std::int64_t most = kAccessBytes;
-  const auto narrow = [&](const Access& a) { return most = std::min(most, kAccessBytes / item_bytes(a)), true; };
+  const auto narrow = [&](const Access& a) {
+    if (!a.by_value) most = std::min(most, kAccessBytes / item_bytes(a));
+    return true;
+  };
   static_cast<void>(all_accesses(nest, narrow));
   for (auto width = static_cast<std::int64_t>(most); width > 1; width /= 2) {
     if (columns.value() % width != 0) continue;

@@ -16,7 +16,8 @@ using AxisMask = std::uint32_t;  // bit i: depends on axis i
 struct Access {
   int buffer = 0;  // which pointer of the kernel
   DType dtype = DType::Float32;
-  SizeVec strides;  // elements per step of each axis; constant 0: does not depend on it
+  SizeVec strides;        // elements per step of each axis; constant 0: does not depend on it
+  bool by_value = false;  // of a kernel for a GPU: it is handed the one element in the place of an address
 };
 
 // One value of the body, in SSA form: `args` are earlier values.

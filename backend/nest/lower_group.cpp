@@ -108,6 +108,7 @@ class GroupLowering {
     for (const Loaded& l : loads_)
       if (l.node == n && l.strides == strides) return l.value;
     nest_.accesses.push_back(nest_.access(buffer(n), dtype, strides));
+    nest_.accesses.back().by_value = !(n->type().device == group_.device);
     NestValue v;
     v.dtype = dtype;
     v.access = static_cast<int>(nest_.accesses.size()) - 1;
@@ -260,6 +261,7 @@ std::vector<FusionGroup> split_by_stage(const FusionGroup& group) {
     if (views_elsewhere(m)) continue;
     FusionGroup& piece = pieces[static_cast<std::size_t>(stage[m.node])];
     piece.extents = group.extents;
+    piece.device = group.device;
     piece.members.push_back(m);
     if (needed.contains(m.node)) piece.outputs.push_back(m.node);
     if (is_reduction(*m.node)) piece.reduced = group.reduced;
@@ -274,6 +276,7 @@ std::vector<FusionGroup> split_by_member(const FusionGroup& group) {
     if (is_view_member(*m.node)) continue;
     FusionGroup piece;
     piece.extents = group.extents;
+    piece.device = group.device;
     piece.members = {m};
     piece.outputs = {m.node};
     piece.reduced = is_reduction(*m.node) ? group.reduced : 0;

@@ -127,9 +127,14 @@ static void make_memories(const struct Json* graph, const char* folder, char** f
 static uint64_t argument(const struct Json* given, Address status) {
   const char* kind = json_text(given, "kind");
   if (!strcmp(kind, "status")) return status;
-  if (strcmp(kind, "buffer")) return (uint64_t)json_number(given, "value");
-  const int64_t shift = json_number(given, "shift") * dtype_bytes(json_text(given, "dtype"));
-  return memories[memory(json_text(given, "of"))].address + (uint64_t)shift;
+  const int by_value = !strcmp(kind, "value");
+  if (strcmp(kind, "buffer") && !by_value) return (uint64_t)json_number(given, "value");
+  const int64_t bytes = dtype_bytes(json_text(given, "dtype")), shift = json_number(given, "shift") * bytes;
+  const Address at = memories[memory(json_text(given, "of"))].address + (uint64_t)shift;
+  if (!by_value) return at;
+  uint64_t bits = 0;
+  check(cuda.to_host(&bits, at, (size_t)bytes), "cuMemcpyDtoH");
+  return bits;
 }
 
 static void launch(const struct Json* kernel, const char* folder, Address status) {

@@ -70,13 +70,15 @@ def allocate_all(cuda, folder, graph, files):
     return memories
 
 
-def word(argument, memories):
+def word(cuda, argument, memories):
     """Every argument is one 64-bit word."""
     if argument["kind"] == "status":
         return memories["status"][0]
-    if argument["kind"] == "buffer":
-        return memories[argument["of"]][0] + argument["shift"] * SIZES[argument["dtype"]]
-    return argument["value"] & (1 << 64) - 1
+    if argument["kind"] not in ("buffer", "value"):
+        return argument["value"] & (1 << 64) - 1
+    size = SIZES[argument["dtype"]]
+    address = memories[argument["of"]][0] + argument["shift"] * size
+    return address if argument["kind"] == "buffer" else int.from_bytes(fetch(cuda, (address, size)), "little")
 
 
 def launch(cuda, folder, kernel, memories):
@@ -89,7 +91,7 @@ def launch(cuda, folder, kernel, memories):
     cuda.ModuleGetFunction(byref(function), module, kernel["entry"].encode())
     if kernel["shared_bytes"] > 48 * 1024:
         cuda.FuncSetAttribute(function, 8, kernel["shared_bytes"])
-    given = [word(argument, memories) for argument in kernel["arguments"]]
+    given = [word(cuda, argument, memories) for argument in kernel["arguments"]]
     words = (c_uint64 * len(given))(*given)  # one behind the other: some kernels take them as one structure
     first = ctypes.addressof(words)
     pointers = (c_void_p * len(given))(*range(first, first + 8 * len(given), 8))

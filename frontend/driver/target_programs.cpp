@@ -8,6 +8,7 @@
 #include "ir/compile/target_program.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
+#include "ir/tensor/readable.h"
 
 namespace md {
 namespace {
@@ -33,16 +34,18 @@ PyRef tensor_dict(const TargetTensor& t) {
   put(d, "shift", py_int(t.shift));
   put(d, "bytes", py_int(t.bytes));
   if (t.is_size) put(d, "is_size", PyRef::borrow(Py_True));
-  if (t.constant)
-    put(d, "content", checked(PyBytes_FromStringAndSize(static_cast<const char*>(t.constant->data()), t.bytes)));
+  if (t.constant) {
+    const TensorRef here = readable(t.constant);
+    put(d, "content", checked(PyBytes_FromStringAndSize(static_cast<const char*>(here->data()), t.bytes)));
+  }
   return d;
 }
 
 PyRef argument_dict(const TargetArgument& a) {
-  static constexpr const char* kNames[] = {"buffer", "param", "rows", "cols", "status"};
+  static constexpr const char* kNames[] = {"buffer", "value", "param", "rows", "cols", "status"};
   PyRef d = checked(PyDict_New());
   put(d, "kind", py_str(kNames[static_cast<std::size_t>(a.kind)]));
-  if (a.kind == TargetArgument::Kind::Buffer) {
+  if (a.kind == TargetArgument::Kind::Buffer || a.kind == TargetArgument::Kind::Value) {
     put(d, "of", py_str(a.memory));
     put(d, "dtype", py_str(std::string(info(a.dtype).name)));
     put(d, "shift", py_int(a.value));

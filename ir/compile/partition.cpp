@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ir/compile/min_cut.h"
+#include "ir/compile/passes/crossings.h"
 #include "ir/compile/passes/layouts.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
@@ -78,6 +79,7 @@ class Splitter {
 
   static bool is_cheap(const Node& n) {
     if (n.kind != NodeKind::Op || n.multi || has_effect(n)) return false;
+    if (crosses_devices(n)) return false;
     const OpKind kind = op(n.op).kind();
     return kind == OpKind::Pointwise || kind == OpKind::View || kind == OpKind::Create;
   }

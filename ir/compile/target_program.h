@@ -23,11 +23,18 @@ struct TargetTensor {
 };
 
 struct TargetArgument {
-  enum class Kind : std::uint8_t { Buffer, Param, Rows, Cols, Status };
+  enum class Kind : std::uint8_t {
+    Buffer,  // an address
+    Value,   // the bits of an element on the CPU, when it is launched
+    Param,
+    Rows,
+    Cols,
+    Status,
+  };
   Kind kind = Kind::Buffer;
-  std::string memory;  // Buffer
+  std::string memory;  // Buffer, Value
   DType dtype = DType::Float32;
-  std::int64_t value = 0;  // Buffer: its shift, in elements; Param, Rows, Cols: the number
+  std::int64_t value = 0;  // Buffer, Value: its shift, in elements; Param, Rows, Cols: the number
   std::string size;        // what the number is made of, where it is symbolic
 };
 

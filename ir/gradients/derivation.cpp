@@ -1,5 +1,5 @@
-// From an op to its derivative, and what every derivative does: gradients take the sizes and the dtype of their
-// operand.
+// From an op to its derivative, and what every derivative does: gradients take the sizes, the dtype and the
+// device of their operand.
 #include "ir/gradients/derivation.h"
 
 #include "ir/core/error.h"
@@ -48,7 +48,7 @@ constexpr Rule kRules[] = {
 #undef MD_OP
 };
 
-// In the sizes and dtype of the operand it belongs to.
+// In the sizes and dtype of the operand it belongs to, where that is: a number on the CPU may meet tensors elsewhere.
 Arg fitted(const Derivation& d, const Arg& operand, const Arg& gradient) {
   if (const auto* operands = operand.get_if<ListArg>()) {
     const auto* gradients = gradient.get_if<ListArg>();
@@ -59,7 +59,8 @@ Arg fitted(const Derivation& d, const Arg& operand, const Arg& gradient) {
     return out;
   }
   if (!is_tensor(operand) || !is_tensor(gradient) || !is_differentiable(type_of(operand).dtype)) return NoneArg{};
-  return converted(d, summed_to(d, gradient, type_of(operand).sizes), type_of(operand).dtype);
+  const Arg sum = converted(d, summed_to(d, gradient, type_of(operand).sizes), type_of(operand).dtype);
+  return on_device(d, sum, device_of(operand));
 }
 
 }  // namespace

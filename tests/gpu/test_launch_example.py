@@ -90,7 +90,9 @@ def write_manifest(folder, **changes):
     ]
     kernel = {"file": "code.ptx", "entry": "affine", "name": "affine", "graph": 0, "arguments": arguments, "why": ""}
     kernel |= {"grid": [1, 1, 1], "block": [32, 1, 1], "shared_bytes": 0, **changes}
-    (folder / "manifest.json").write_text(json.dumps({"version": 1, "graphs": [graph], "kernels": [kernel]}, indent=1))
+    text = json.dumps({"version": 1, "graphs": [graph], "kernels": [kernel]}, indent=1)
+    (folder / "manifest.json").write_text(text)
+    return text
 
 
 def test_a_manifest_written_by_hand(launch, tmp_path):
@@ -99,6 +101,16 @@ def test_a_manifest_written_by_hand(launch, tmp_path):
     assert launch(tmp_path, tmp_path / "x.bin") == "output_0.bin: 32 bytes\n"
     content = (tmp_path / "output_0.bin").read_bytes()
     assert struct.unpack("8i", content) == (0, 1, -5, -8, -11, -14, 6, 7)
+
+
+def test_an_element_handed_over_by_value(launch, tmp_path):
+    first, count, _ = json.loads(write_manifest(tmp_path))["kernels"][0]["arguments"]
+    of_input = {"kind": "value", "of": "input 0", "dtype": "int32", "shift": 7}
+    write_manifest(tmp_path, arguments=[first, count, of_input])
+    (tmp_path / "x.bin").write_bytes(struct.pack("8i", *range(8)))
+    assert launch(tmp_path, tmp_path / "x.bin") == "output_0.bin: 32 bytes\n"
+    content = (tmp_path / "output_0.bin").read_bytes()
+    assert struct.unpack("8i", content) == (0, 1, 15, 22, 29, 36, 6, 7)
 
 
 @pytest.mark.parametrize(

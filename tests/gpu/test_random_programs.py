@@ -20,7 +20,7 @@ def function_of(seed):
 
 
 def source_of(seed):
-    """The program, whose positions are on the device of its arguments: graphs are of one device."""
+    """The program, whose positions are on the device of its arguments."""
     return re.sub(r"torch\.tensor\((\[[\[\], 0-9]*\])\)", r"torch.tensor(\1, device=x.device)", program(seed))
 
 

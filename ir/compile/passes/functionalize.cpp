@@ -127,15 +127,12 @@ class Functionalizer final : public OpCaller {
 
   // --- Inputs ---------------------------------------------------------------------------------------------------
 
-  // Passes and kernels know the memory of the CPU, or of one GPU, and the dtypes one computes in, complex ones by their
+  // Passes and kernels know the memory of the CPU and of GPUs, and the dtypes one computes in, complex ones by their
   // parts; anything else is run op by op as traced.
   void expect_compilable(const Node& n) {
     for (const TensorType& t : n.types) {
-      const bool known = t.device.is_cpu() || t.device.type == DeviceType::Cuda;
-      if (n.is_size) continue;
-      if (!known || (device_ && !(*device_ == t.device)))
+      if (!t.device.is_cpu() && t.device.type != DeviceType::Cuda)
         throw NotFunctional("functionalize: " + n.name + " is on device " + to_string(t.device));
-      device_ = t.device;
       if (is_storage_only(t.dtype))
         throw NotFunctional("functionalize: " + n.name + " has elements of " + std::string(info(t.dtype).name));
     }
@@ -338,7 +335,6 @@ class Functionalizer final : public OpCaller {
   std::pmr::monotonic_buffer_resource memory_;
   std::pmr::unordered_map<const Node*, Arg> meaning_{&memory_};  // traced node -> handle, or list of handles
   ReplayedSymbols* symbols_ = nullptr;                           // of the node at hand
-  std::optional<Device> device_;                                 // of all tensors so far
 };
 
 }  // namespace

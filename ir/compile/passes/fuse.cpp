@@ -7,6 +7,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir/compile/passes/crossings.h"
+#include "ir/compile/passes/fusion_axes.h"
 #include "ir/compile/passes/stacks.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
@@ -18,96 +20,6 @@ namespace {
 // Beyond these a loop body outgrows registers and the code generator's patience.
 constexpr std::size_t kMaxMembers = 128;
 constexpr std::size_t kMaxInputs = 32;
-
-// A space's own axes; a dimension of size 1 follows none, so that no larger one is taken to lie along it.
-AxisMap identity(const SizeVec& sizes) {
-  AxisMap m(sizes.size(), -1);
-  for (std::size_t d = 0; d < sizes.size(); ++d)
-    if (!sizes[d].is_const(1)) m[d] = static_cast<int>(d);
-  return m;
-}
-
-// Bit d: the reduction folds dimension d of its operand.
-std::uint32_t reduced_dims(const Node& n, int rank) {
-  const Op& o = op(n.op);
-  const std::uint32_t all = rank >= 32 ? 0 : (1u << rank) - 1;
-  if (o.dim < 0) return all;
-  const Arg& dim = n.args[static_cast<std::size_t>(o.dim)];
-  const auto bit = [&](const Arg& a) {
-    const std::int64_t d = a.get<Size>().value();
-    return 1u << (d < 0 ? d + rank : d);
-  };
-  if (dim.is<Size>()) return bit(dim);
-  const auto* list = dim.get_if<ListArg>();
-  if (!list || list->items.empty()) return all;
-  std::uint32_t bits = 0;
-  for (const Arg& a : list->items) bits |= bit(a);
-  return bits;
-}
-
-// Whether the folded axes lie next to each other, axes of size 1 aside.
-bool is_one_run(std::uint32_t reduced, const SizeVec& extents) {
-  int runs = 0;
-  bool inside = false;
-  for (std::size_t d = 0; d < extents.size(); ++d) {
-    if (extents[d].is_const(1)) continue;
-    const bool folded = reduced >> d & 1;
-    runs += folded && !inside;
-    inside = folded;
-  }
-  return runs <= 1;
-}
-
-// Axes of a view that permutes, drops and adds dimensions of size 1; nothing for other views.
-std::optional<AxisMap> renamed(const Node& view, const Node& operand, const AxisMap& from) {
-  if (view.op == id::AsStrided) return {};  // its strides are the memory's, not the operand's
-  // Seen on a row-major tensor every dimension of the operand has a stride of its own.
-  Node row_major{.kind = NodeKind::Op, .types = {operand.type()}};
-  TensorType& t = row_major.types[0];
-  t.offset = 0;
-  Size step = 1;
-  for (std::size_t i = t.sizes.size(); i-- > 0; step = step * max(t.sizes[i], 1)) t.strides[i] = step;
-  BoundArgs args = view.args;
-  args[0] = &row_major;
-  TensorType seen;
-  try {
-    seen = infer(op(view.op), args).at(0);
-  } catch (const OpError&) {
-    return {};  // possible on the operand's layout only
-  }
-  std::size_t found = 0, wanted = 0;
-  AxisMap axes(seen.sizes.size(), -1);
-  for (std::size_t i = 0; i < t.sizes.size(); ++i) wanted += !t.sizes[i].is_const(1);
-  for (std::size_t d = 0; d < seen.sizes.size(); ++d) {
-    if (seen.sizes[d].is_const(1)) continue;
-    for (std::size_t i = 0; i < t.sizes.size(); ++i) {
-      if (t.sizes[i].is_const(1) || !(t.strides[i] == seen.strides[d]) || !(t.sizes[i] == seen.sizes[d])) continue;
-      axes[d] = from[i];
-      ++found;
-      break;
-    }
-    if (axes[d] < 0) return {};
-  }
-  if (found != wanted || !seen.offset.is_const(0)) return {};
-  return axes;
-}
-
-// Dimensions that only outside operands span follow the axis at their position.
-std::optional<AxisMap> completed(const SizeVec& extents, const SizeVec& sizes, AxisMap axes) {
-  std::uint32_t used = 0;
-  for (int a : axes) {
-    if (a < 0) continue;
-    if (used >> a & 1) return {};
-    used |= 1u << a;
-  }
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (axes[d] >= 0 || sizes[d].is_const(1)) continue;
-    if (sizes.size() != extents.size() || !(extents[d] == sizes[d]) || (used >> d & 1)) return {};
-    axes[d] = static_cast<int>(d);
-    used |= 1u << d;
-  }
-  return axes;
-}
 
 bool may_fail(const Node& n) {
   if (!op(n.op).decl->can_fail) return false;
@@ -121,10 +33,30 @@ bool folds(const Node& n) {
   return one_value && x.dim() > 0 && x.dim() < 32 && is_one_run(reduced_dims(n, x.dim()), x.sizes);
 }
 
-std::string key(const SizeVec& sizes) {
-  std::string out;
+// Of a space on a device.
+std::string key(const SizeVec& sizes, Device device) {
+  std::string out = device.is_cpu() ? "" : to_string(device) + ":";
   for (const Size& s : sizes) out += to_string(s) + ",";
   return out;
+}
+
+// What a graph with tensors elsewhere computes of its inputs' numbers on the CPU. It comes first, so that no kernel
+// of the other device is cut in two by it.
+std::unordered_set<const Node*> numbers_on_cpu(const Graph& graph) {
+  std::unordered_set<const Node*> found;
+  const auto elsewhere = [](const auto& n) { return !n->types.empty() && !n->types[0].device.is_cpu(); };
+  if (std::ranges::none_of(graph.nodes, elsewhere)) return found;
+  for (const auto& n : graph.nodes) {
+    if (n->kind != NodeKind::Op || n->multi || !n->types[0].device.is_cpu()) continue;
+    const bool number = op(n->op).kind() == OpKind::Pointwise && n->type().dim() == 0 && !may_fail(*n);
+    bool ready = number || is_view(*n);
+    for_each_input(*n, [&](const Node* in) {
+      const bool given = in->kind == NodeKind::Placeholder || in->kind == NodeKind::GetAttr;
+      ready &= in->type().device.is_cpu() && (given || found.contains(in));
+    });
+    if (ready) found.insert(n.get());
+  }
+  return found;
 }
 
 // A group while it grows.
@@ -148,8 +80,11 @@ class Fuser {
   explicit Fuser(const Graph& g) : graph_(g) {}
 
   Assignment run() {
+    const std::unordered_set<const Node*> first = numbers_on_cpu(graph_);
+    for (const auto& n : graph_.nodes)
+      if (first.contains(n.get())) add(*n);
     for (const auto& n : graph_.nodes) {
-      if (n->kind == NodeKind::Op) add(*n);
+      if (n->kind == NodeKind::Op && !first.contains(n.get())) add(*n);
       if (n->kind == NodeKind::Call) open(FusionGroup::Kind::Call, *n, {});
       if (n->kind == NodeKind::GetItem) add_item(*n);
     }
@@ -167,7 +102,7 @@ class Fuser {
       // A view costs nothing: it stands right behind its operand, so that it holds no user back.
       set_rank(n, after);
       out_.views.push_back(&n);
-    } else if (kind == OpKind::Pointwise && !may_fail(n)) {
+    } else if (kind == OpKind::Pointwise && !may_fail(n) && !crosses_devices(n)) {
       add_pointwise(n, after);
     } else if (kind == OpKind::Reduction && folds(n)) {
       add_reduction(n, after);
@@ -199,7 +134,9 @@ class Fuser {
 
   int open(FusionGroup::Kind kind, const Node& n, AxisMap axes) {
     const int index = static_cast<int>(out_.groups.size());
-    out_.groups.emplace_back().result.kind = kind;
+    FusionGroup& made = out_.groups.emplace_back().result;
+    made.kind = kind;
+    if (!n.types.empty()) made.device = n.types[0].device;
     join(index, n, std::move(axes));
     return index;
   }
@@ -231,7 +168,7 @@ class Fuser {
     if (fresh && is_view(*n)) {
       const Node* operand = n->args[0].get<Node*>();
       const bool same = n->type().dtype == operand->type().dtype;
-      if (const AxisMap* from = same ? inside(g, operand) : nullptr) g.axes[n] = renamed(*n, *operand, *from);
+      if (const AxisMap* from = same ? inside(g, operand) : nullptr) g.axes[n] = renamed_axes(*n, *operand, *from);
     }
     const auto& axes = g.axes.at(n);
     return axes ? &*axes : nullptr;
@@ -239,9 +176,9 @@ class Fuser {
 
   // --- Pointwise ops and reductions -----------------------------------------------------------------------------
 
-  bool has_room(const Group& g) const {
-    return g.result.kind == FusionGroup::Kind::Loops && g.result.members.size() < kMaxMembers &&
-           g.inputs.size() < kMaxInputs;
+  bool has_room(const Group& g, const Node& n) const {
+    return g.result.kind == FusionGroup::Kind::Loops && g.result.device == n.type().device &&
+           g.result.members.size() < kMaxMembers && g.inputs.size() < kMaxInputs;
   }
 
   // No operand is a view (a slice, say) of a value inside: that is there only once the group has stored it.
@@ -258,12 +195,32 @@ class Fuser {
     if (after >= 0) {
       gather(n, sizes, after);
       Group& g = out_.groups[static_cast<std::size_t>(after)];
-      if (has_room(g) && reads_nothing_stored(g, n)) {
+      if (has_room(g, n) && reads_nothing_stored(g, n)) {
         if (auto axes = place(g, n, sizes)) return join(after, n, std::move(*axes));
       }
     }
-    if (const int beside = neighbour(n, sizes, after); beside >= 0) return join(beside, n, identity(sizes));
-    open_loops(n, sizes, identity(sizes));
+    if (const int beside = neighbour(n, sizes, after); beside >= 0) return join(beside, n, own_axes(sizes));
+    if (!add_behind_other_device(n, sizes, after)) open_loops(n, sizes, own_axes(sizes));
+  }
+
+  // What a node reads beside what another device computes, or a copy brings from there, may wait for that.
+  bool add_behind_other_device(const Node& n, const SizeVec& sizes, int after) {
+    if (after < 0) return false;
+    const FusionGroup& before = out_.groups[static_cast<std::size_t>(after)].result;
+    const bool copies = before.kind == FusionGroup::Kind::Call && crosses_devices(*before.members[0].node);
+    if (before.device == n.type().device && !copies) return false;
+    const int into = static_cast<int>(out_.groups.size());
+    Group& g = out_.groups.emplace_back();
+    g.result.extents = sizes, g.result.device = n.type().device;
+    gather(n, sizes, into);
+    if (g.result.members.empty()) {
+      out_.groups.pop_back();
+      return false;
+    }
+    std::optional<AxisMap> axes = reads_nothing_stored(g, n) ? place(g, n, sizes) : std::nullopt;
+    if (!axes) return false;
+    join(into, n, std::move(*axes));
+    return true;
   }
 
   // Each of the stacked values is stored where it belongs as it is computed; whether that is done.
@@ -275,7 +232,7 @@ class Fuser {
     if (after >= 0) {
       gather(n, space, after);
       Group& g = out_.groups[static_cast<std::size_t>(after)];
-      if (has_room(g) && reads_nothing_stored(g, n)) {
+      if (has_room(g, n) && reads_nothing_stored(g, n)) {
         if (auto axes = place(g, n, sizes)) {
           join(after, n, std::move(*axes));
           g.axes[&n].reset();  // what reads it reads its memory
@@ -284,7 +241,7 @@ class Fuser {
       }
     }
     if (d != n.type().dim() - 1) return false;  // runs of elements are copied as they lie
-    AxisMap axes = identity(space);
+    AxisMap axes = own_axes(space);
     axes.insert(at(axes), -1);
     out_.groups[static_cast<std::size_t>(open_loops(n, space, std::move(axes)))].axes[&n].reset();
     return true;
@@ -303,7 +260,7 @@ class Fuser {
     int into = -1;
     if (after >= 0) {
       Group& g = out_.groups[static_cast<std::size_t>(after)];
-      if (reads_nothing_stored(g, n) && takes_reduction(g, x, sizes, reduced)) into = after;
+      if (reads_nothing_stored(g, n) && takes_reduction(g, n, sizes, reduced)) into = after;
     }
     if (into < 0) into = neighbour(n, sizes, after);
     if (into >= 0) {
@@ -333,6 +290,7 @@ class Fuser {
     const Group &a = out_.groups[static_cast<std::size_t>(from)], &b = out_.groups[static_cast<std::size_t>(into)];
     const auto is_loops = [](const Group& g) { return g.result.kind == FusionGroup::Kind::Loops; };
     if (into - from > kFar || !is_loops(a) || !is_loops(b) || !(a.result.extents == b.result.extents)) return false;
+    if (!(a.result.device == b.result.device)) return false;
     if (a.result.reduced && b.result.reduced && a.result.reduced != b.result.reduced) return false;
     if (a.result.members.size() + b.result.members.size() >= kMaxMembers) return false;
     if (a.inputs.size() + b.inputs.size() >= kMaxInputs) return false;
@@ -351,14 +309,14 @@ class Fuser {
     b.inputs.merge(a.inputs);
     b.views.merge(a.views);
     for (const Node* n : a.ready) set_rank(*n, into);
-    if (int& last = last_over_[key(b.result.extents)]; last == from) last = into;
+    if (int& last = last_over_[key(b.result.extents, b.result.device)]; last == from) last = into;
   }
 
   // The operand spans the whole space, straight.
-  bool takes_reduction(Group& g, const Node* x, const SizeVec& sizes, std::uint32_t reduced) {
-    if (!has_room(g) || !(g.result.extents == sizes)) return false;
+  bool takes_reduction(Group& g, const Node& n, const SizeVec& sizes, std::uint32_t reduced) {
+    if (!has_room(g, n) || !(g.result.extents == sizes)) return false;
     if (g.result.reduced != 0 && g.result.reduced != reduced) return false;
-    const AxisMap* axes = inside(g, x);
+    const AxisMap* axes = inside(g, n.args[0].get<Node*>());
     if (!axes) return true;
     for (std::size_t d = 0; d < sizes.size(); ++d) {
       if (!sizes[d].is_const(1) && (*axes)[d] != static_cast<int>(d)) return false;
@@ -383,15 +341,15 @@ class Fuser {
       }
     });
     if (!fits || !anything) return {};
-    return completed(g.result.extents, sizes, std::move(axes));
+    return completed_axes(g.result.extents, sizes, std::move(axes));
   }
 
   // A later group over the same space that reads one of the same values: one walk over memory serves both.
   int neighbour(const Node& n, const SizeVec& sizes, int after) {
-    const auto found = last_over_.find(key(sizes));
+    const auto found = last_over_.find(key(sizes, n.type().device));
     if (found == last_over_.end() || found->second <= after) return -1;
     Group& g = out_.groups[static_cast<std::size_t>(found->second)];
-    if (!has_room(g)) return -1;
+    if (!has_room(g, n)) return -1;
     bool shares = false, meets = false;
     for_each_input(n, [&](const Node* in) {
       shares |= g.inputs.contains(in);
@@ -403,7 +361,7 @@ class Fuser {
   int open_loops(const Node& n, const SizeVec& extents, AxisMap axes) {
     const int index = open(FusionGroup::Kind::Loops, n, std::move(axes));
     out_.groups[static_cast<std::size_t>(index)].result.extents = extents;
-    last_over_[key(extents)] = index;
+    last_over_[key(extents, n.type().device)] = index;
     return index;
   }
 

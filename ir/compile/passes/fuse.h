@@ -24,6 +24,7 @@ struct FusionGroup {
   };
 
   Kind kind = Kind::Loops;
+  Device device;                     // Loops: where all of its results are
   std::vector<Member> members;       // in execution order
   std::vector<const Node*> inputs;   // values from outside, in order of first use
   std::vector<const Node*> outputs;  // members needed outside: by other groups, commits, the graph's output
@@ -39,8 +40,9 @@ SizeVec along_axes(const FusionGroup& group, const FusionGroup::Member& m, const
 // View group for its users outside.
 //
 // In a Loops group the operands of a pointwise member line up with its result as broadcasting says (trailing
-// dimensions), from inside or outside. The operand of a reduction has the sizes of the iteration space; its dimension i
-// follows axis i. Views of members that leave the graph are View groups on a stored value, never copies.
+// dimensions), from inside or outside. Inputs are on the group's device; numbers of the CPU (tensors without
+// dimensions) may be read by groups of any. The operand of a reduction has the sizes of the iteration space; its
+// dimension i follows axis i. Views of members that leave the graph are View groups on a stored value, never copies.
 //
 // Takes time linear in the size of the graph.
 std::vector<FusionGroup> fuse(const Graph& functional);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ir/compile/passes/crossings.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
 
@@ -101,10 +102,28 @@ void strip_copies(Node& n) {
     const Node* of = node(n.args[i]);
     for (Node* from = passed_on(*of); from; from = passed_on(*of)) {
       if (from->type().dtype != of->type().dtype || !(from->type().sizes == of->type().sizes)) break;
+      if (!(from->type().device == of->type().device)) break;
       n.args[i] = from;
       of = from;
     }
   }
+}
+
+// A kernel is handed numbers on the CPU by value: it needs none of them on its device.
+void read_numbers_on_cpu(Node& n) {
+  if (op(n.op).kind() != OpKind::Pointwise || n.op == id::CopyToDevice) return;
+  BoundArgs args = n.args;
+  bool any = false;
+  for (Arg& a : args) {
+    const Node* const brought = node(a);
+    if (!brought || brought->kind != NodeKind::Op || brought->op != id::CopyToDevice) continue;
+    Node* const number = node(brought->args[0]);
+    const TensorType &from = number->type(), &to = brought->type();
+    if (!is_number_on_cpu(from) || from.dtype != to.dtype || from.wrapped_number != to.wrapped_number) continue;
+    a = number;
+    any = true;
+  }
+  if (any && same_type(infer(op(n.op), args).at(0), n.type())) n.args = std::move(args);
 }
 
 struct Row {
@@ -144,6 +163,7 @@ void simplify(Graph& g) {
     replaced.apply(*n);
     if (n->kind != NodeKind::Op) continue;
     strip_copies(*n);
+    read_numbers_on_cpu(*n);
     const bool leaf = leaves.contains(n.get());
     Node* equal = !leaf && n->op < id::kCount && rules[n->op] ? rules[n->op](*n) : nullptr;
     if (equal && same_type(equal->type(), n->type())) {
