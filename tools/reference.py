@@ -272,7 +272,7 @@ def environment_page():
 def logs_page():
     from minidynamo._logging import names
 
-    known = [n for n in names.BITS if n in names.ARTIFACTS] + ["compiled_autograd", "kernel_code"]
+    known = [n for n in names.BITS if n in names.ARTIFACTS] + ["compiled_autograd", "cudagraphs", "kernel_code"]
     demand("logs", known, TEXTS["logs"])
     title, about = FURTHER["logs"]
     lines = [f"# {title}", "", f"{about} Written by `tools/reference.py`; do not edit.", ""]

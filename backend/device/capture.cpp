@@ -34,6 +34,7 @@ class CapturedGraph final : public DeviceGraph {
     if (!runnable_) return;
     check(driver().graph_launch(runnable_, stream.handle), "cuGraphLaunch", device_, number);
     if (last_) state.streams->note_launch(stream, last_, nullptr);
+    if (launches_are_waited_for()) synchronize_stream(device_, number);
   }
 
   int device() const { return device_; }

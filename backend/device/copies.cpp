@@ -6,6 +6,7 @@
 #include "backend/device/context.h"
 #include "backend/device/events.h"
 #include "backend/device/pinned.h"
+#include "backend/device/replay.h"
 #include "backend/device/streams.h"
 
 namespace md::device {
@@ -46,6 +47,10 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
   const int device = to_device.is_readable() ? source : target;
   DeviceState& state = use_device(device);
   const StreamNumber stream = current_stream(device);
+  if (!to_device.is_readable() && !from_device.is_readable()) {
+    const std::uint64_t words[] = {address(to), address(from), bytes};
+    if (keep(device, stream, {.kind = KeptStep::Kind::Copy}, words)) return;
+  }
   const Handle at = state.streams->at(stream).handle;
   const Driver& d = driver();
   if (from_device.is_readable()) {
@@ -63,6 +68,8 @@ void fill_bytes(void* to, int device, unsigned char byte, std::size_t bytes) {
   if (!bytes) return;
   DeviceState& state = use_device(device);
   const StreamNumber stream = current_stream(device);
+  const std::uint64_t words[] = {address(to), byte, bytes};
+  if (keep(device, stream, {.kind = KeptStep::Kind::Fill}, words)) return;
   check(driver().set_bytes(address(to), byte, bytes, state.streams->at(stream).handle), "cuMemsetD8Async", device,
         stream);
 }

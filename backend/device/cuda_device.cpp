@@ -8,9 +8,11 @@
 #include "backend/device/memory_cache.h"
 #include "backend/device/pinned.h"
 #include "backend/device/recorder.h"
+#include "backend/device/replay.h"
 #include "backend/device/statuses.h"
 #include "backend/device/streams.h"
 #include "ir/core/error.h"
+#include "ir/run/long_work.h"
 
 namespace md {
 namespace device {
@@ -36,6 +38,7 @@ class CudaRuntime final : public DeviceRuntime {
   DeviceProperties properties(int d) override { return use_device(d).properties; }
   void synchronize(int d) override {
     StatusRoom& statuses = use_device(d).streams->statuses();
+    give_kept();
     const std::uint64_t mark = statuses.mark();
     check(driver().context_synchronize(), "cuCtxSynchronize", d);
     statuses.report(-1, mark);
@@ -130,6 +133,7 @@ void install_cuda() {
     auto* const r = new device::CudaRuntime;
     set_device_runtime(DeviceType::Cuda, r);
     set_allocator(DeviceType::Cuda, &device::allocate_on_device);
+    set_before_release(&device::give_kept);
     return r;
   }();
   (void)runtime;

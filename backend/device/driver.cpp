@@ -83,7 +83,14 @@ std::vector<Wanted> wanted_functions(Driver& d) {
           {"cuGraphInstantiateWithFlags", place_of(d.graph_instantiate)},
           {"cuGraphLaunch", place_of(d.graph_launch)},
           {"cuGraphExecDestroy", place_of(d.graph_runnable_destroy)},
-          {"cuGraphDestroy", place_of(d.graph_destroy)}};
+          {"cuGraphDestroy", place_of(d.graph_destroy)},
+          {"cuGraphCreate", place_of(d.graph_create)},
+          {"cuGraphAddKernelNode_v2", place_of(d.graph_add_kernel)},
+          {"cuGraphAddMemcpyNode", place_of(d.graph_add_copy)},
+          {"cuGraphAddMemsetNode", place_of(d.graph_add_fill)},
+          {"cuGraphExecKernelNodeSetParams_v2", place_of(d.graph_change_kernel)},
+          {"cuGraphExecMemcpyNodeSetParams", place_of(d.graph_change_copy)},
+          {"cuGraphExecMemsetNodeSetParams", place_of(d.graph_change_fill)}};
 }
 
 // The folder of the library that this code is in, with a slash; empty if nobody knows.

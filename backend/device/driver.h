@@ -16,6 +16,35 @@ using Handle = void*;           // contexts, streams, events, modules, functions
 inline constexpr Code kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kDeinitialized = 4, kInvalidPtx = 218,
                       kNoBinary = 209, kUnsupportedPtx = 222, kNotReady = 600;
 
+// What nodes of a graph do, as the driver's functions take it.
+struct KernelNode {
+  Handle function = nullptr;
+  unsigned grid[3], block[3];
+  unsigned shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  Handle kernel = nullptr, context = nullptr;  // null: `function`, and the context in use
+};
+struct CopySide {
+  std::size_t x = 0, y = 0, z = 0, level = 0;
+  int memory_type = 0;
+  void* host = nullptr;
+  Address device = 0;
+  Handle array = nullptr;
+  void* reserved = nullptr;
+  std::size_t pitch = 0, height = 0;
+};
+struct CopyNode {
+  CopySide from, to;
+  std::size_t bytes = 0, rows = 1, planes = 1;
+};
+struct FillNode {
+  Address to = 0;
+  std::size_t pitch = 0;
+  unsigned value = 0, element_bytes = 1;
+  std::size_t width = 0, rows = 1;
+};
+
 struct Driver {
   Code (*init)(unsigned flags);
   Code (*driver_version)(int* version);
@@ -68,6 +97,15 @@ struct Driver {
   Code (*graph_launch)(Handle runnable, Handle stream);
   Code (*graph_runnable_destroy)(Handle runnable);
   Code (*graph_destroy)(Handle graph);
+  Code (*graph_create)(Handle* graph, unsigned flags);
+  Code (*graph_add_kernel)(Handle* node, Handle graph, const Handle* after, std::size_t count, const KernelNode* what);
+  Code (*graph_add_copy)(Handle* node, Handle graph, const Handle* after, std::size_t count, const CopyNode* what,
+                         Handle context);
+  Code (*graph_add_fill)(Handle* node, Handle graph, const Handle* after, std::size_t count, const FillNode* what,
+                         Handle context);
+  Code (*graph_change_kernel)(Handle runnable, Handle node, const KernelNode* what);
+  Code (*graph_change_copy)(Handle runnable, Handle node, const CopyNode* what, Handle context);
+  Code (*graph_change_fill)(Handle runnable, Handle node, const FillNode* what, Handle context);
 };
 
 // What the one look at the machine has found, which the first question takes.

@@ -18,6 +18,17 @@ namespace md::device {
 void launch(DeviceFunction& function, const LaunchShape& shape, std::span<const std::uint64_t> words,
             StreamNumber stream, const char* line = nullptr);
 
+// While it lives, launches of this thread that name no line are for this one; null: nobody knows.
+class LineOfLaunches {
+ public:
+  explicit LineOfLaunches(const char* line);
+  ~LineOfLaunches();
+  LineOfLaunches(const LineOfLaunches&) = delete;
+
+ private:
+  const char* const before_;
+};
+
 // The address of a status word for the next launch of the function, which raises by `raise` what the kernel finds.
 Address expect_status(const DeviceFunction& function, StreamNumber stream, RaiseStatus raise = raise_failed_body);
 

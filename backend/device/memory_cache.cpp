@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "backend/device/context.h"
+#include "backend/device/replay.h"
 #include "backend/device/streams.h"
 #include "ir/core/error.h"
 
@@ -152,6 +153,7 @@ MemoryBlock* MemoryCache::merged(MemoryBlock* b) {
 
 // Waits for the device. What a driver does not take back stays.
 void MemoryCache::give_back(MemoryBlock* b) {
+  give_kept();
   DeviceState* const state = device_in_use(device_);
   if (!state || driver().context_set(state->context) || driver().free(b->at)) return;
   numbers_.reserved -= b->bytes;
@@ -228,6 +230,7 @@ void MemoryCache::give_to_driver(MemoryPool& pool) {
 
 void MemoryCache::empty_locked() {
   if (captured_) return;
+  give_kept();  // to blocks that are free by now
   check(driver().context_synchronize(), "cuCtxSynchronize", device_);
   look_at_events();
   give_to_driver(usual_);

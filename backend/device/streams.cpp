@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <string_view>
 
 #include "backend/device/context.h"
+#include "backend/device/replay.h"
 #include "backend/device/statuses.h"
 #include "ir/core/error.h"
 
@@ -21,6 +24,7 @@ Streams::Streams(int device) : device_(device), statuses_(new StatusRoom(device)
 }
 
 Stream& Streams::at(StreamNumber number) {
+  give_kept();
   const std::lock_guard guard(lock_);
   if (number < 0 || number >= static_cast<StreamNumber>(streams_.size()))
     throw OpError(ErrorKind::Value, "cuda:" + std::to_string(device_) + " has no stream " + std::to_string(number));
@@ -52,8 +56,9 @@ StreamNumber Streams::adopt(Handle handle) {
   return static_cast<StreamNumber>(streams_.size()) - 1;
 }
 
-void Streams::note_launch(Stream& s, const char* kernel, const char* line) {
+void Streams::note_launch(Stream& s, const char* kernel, const char* line, const char* graph) {
   s.line.store(line, std::memory_order_relaxed);
+  s.graph.store(graph, std::memory_order_relaxed);
   s.kernel.store(kernel, std::memory_order_release);
   last_.store(&s, std::memory_order_release);
 }
@@ -68,7 +73,11 @@ std::string Streams::last_kernel(StreamNumber number) {
   const char* const kernel = s ? s->kernel.load(std::memory_order_acquire) : nullptr;
   if (!kernel) return {};
   const char* const line = s->line.load(std::memory_order_relaxed);
-  return '\'' + std::string(kernel) + '\'' + (line ? std::string(", for ") + line : "");
+  std::string text = '\'' + std::string(kernel) + '\'' + (line ? std::string(", for ") + line : "");
+  if (const char* const graph = s->graph.load(std::memory_order_relaxed))
+    text += std::string(", the last of a CUDA graph of ") + graph +
+            " (CUDA_LAUNCH_BLOCKING=1 launches them one by one, and names the one that fails)";
+  return text;
 }
 
 StreamNumber current_stream(int device) { return streams_of_thread[static_cast<std::size_t>(device & 127)]; }
@@ -83,6 +92,14 @@ void synchronize_stream(int device, StreamNumber stream) {
   const std::uint64_t mark = statuses.mark();
   check(driver().stream_synchronize(state.streams->at(stream).handle), "cuStreamSynchronize", device, stream);
   statuses.report(stream, mark);
+}
+
+bool launches_are_waited_for() {
+  static const bool are = [] {
+    const char* const set = std::getenv("CUDA_LAUNCH_BLOCKING");
+    return set && *set && std::string_view(set) != "0";
+  }();
+  return are;
 }
 
 bool is_capturing(int device, StreamNumber stream) {

@@ -17,7 +17,8 @@ class StatusRoom;
 struct Stream {
   Handle handle = nullptr;  // null: the default stream
   int priority = 0;
-  std::atomic<const char*> kernel{nullptr}, line{nullptr};  // of the last launch; live for ever
+  // Of the last launch, and if that was a graph all of its kernels; they live for ever.
+  std::atomic<const char*> kernel{nullptr}, line{nullptr}, graph{nullptr};
 };
 
 class Streams {
@@ -25,11 +26,13 @@ class Streams {
   explicit Streams(int device);
   Streams(const Streams&) = delete;
 
-  Stream& at(StreamNumber number);               // throws OpError(Value) if there is none
+  // Throws OpError(Value) if there is none. What this thread has kept back (replay.h) is launched first: its handle is
+  // about to be used.
+  Stream& at(StreamNumber number);
   StreamNumber make(int priority);               // the device is in use by the thread
   StreamNumber adopt(Handle handle);             // one that somebody else has made
   std::string last_kernel(StreamNumber number);  // negative: of any stream; empty if there was none
-  void note_launch(Stream& s, const char* kernel, const char* line);
+  void note_launch(Stream& s, const char* kernel, const char* line, const char* graph = nullptr);
   StatusRoom& statuses() { return *statuses_; }
   int least_priority() const { return least_; }
   int greatest_priority() const { return greatest_; }
@@ -55,5 +58,7 @@ void set_current_stream(int device, StreamNumber stream);
 // Waits, and throws what kernels have found wrong meanwhile.
 void synchronize_stream(int device, StreamNumber stream);
 bool is_capturing(int device, StreamNumber stream);
+// CUDA_LAUNCH_BLOCKING, as it was when the process first asked: each launch is waited for.
+bool launches_are_waited_for();
 
 }  // namespace md::device

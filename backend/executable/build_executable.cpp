@@ -33,13 +33,17 @@ std::string nest_name(const FusionGroup& group) {
   return fmt::format("fused_{}", fmt::join(names, "_"));
 }
 
-// "model.py:12": of the last of its ops.
+// "model.py:12"; empty: not known.
+std::string user_line(const Node& n) {
+  if (!n.stack || n.stack->empty()) return {};
+  const UserFrame& innermost = n.stack->back();
+  return fmt::format("{}:{}", innermost.file, innermost.line);
+}
+
+// Of the last of its ops.
 std::string user_line(const FusionGroup& group) {
-  for (auto m = group.members.rbegin(); m != group.members.rend(); ++m) {
-    if (!m->node->stack || m->node->stack->empty()) continue;
-    const UserFrame& innermost = m->node->stack->back();
-    return fmt::format("{}:{}", innermost.file, innermost.line);
-  }
+  for (auto m = group.members.rbegin(); m != group.members.rend(); ++m)
+    if (std::string line = user_line(*m->node); !line.empty()) return line;
   return {};
 }
 
@@ -166,6 +170,7 @@ class ExecutableBuilder {
       throw InternalError(n.name + ": this backend does not run " + std::string(o.name()));
     executable_.draws_random |= o.kind() == OpKind::Random;
     Launch s{.name = "aten::" + o.public_name, .can_fail = o.decl->can_fail, .op = n.op, .args = n.args};
+    if (target_.is_gpu()) s.line = user_line(n);
     for_each_input(n, [&](const Node* in) { places_.use(places_.of(in)); });
     if (n.types.empty()) throw InternalError(n.name + " has no tensor result");
     for (const TensorType& t : n.types) {

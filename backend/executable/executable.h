@@ -56,7 +56,7 @@ struct Launch {
   Device device;
   CompiledNest nest;
   std::shared_ptr<const GpuKernel> gpu;  // in the place of `nest`, where the executable is for a GPU
-  std::string line;                      // then also where in the program it comes from, as far as that is known
+  std::string line;                      // on a GPU: where in the program it comes from, as far as that is known
   GpuWork work;
   std::vector<Place> buffers;
   bool can_fail = false;

@@ -3,7 +3,9 @@
 #include <mutex>
 #include <new>
 
+#include "backend/device/streams.h"
 #include "backend/executable/install.h"
+#include "backend/executable/replayed_kernel.h"
 #include "backend/executable/specialization.h"
 #include "backend/executable/target_program.h"
 #include "backend/llvm/code_generator.h"
@@ -101,6 +103,20 @@ bool calls_out(const Graph& g) {
   return std::ranges::any_of(g.nodes, [](const auto& n) { return n->kind == NodeKind::Call; });
 }
 
+bool calls_program(const Graph& g) {
+  return std::ranges::any_of(g.nodes, [](const auto& n) {
+    return n->callee || std::ranges::any_of(n->regions, [](const auto& region) { return calls_program(*region); });
+  });
+}
+
+// In the words of torch's logs. Null: its launches can be one graph.
+const char* why_not_replayed(const Graph& g, std::optional<Device> device) {
+  if (!device) return "multiple devices";
+  if (device->type != DeviceType::Cuda) return "cpu device";
+  if (device::launches_are_waited_for()) return "CUDA_LAUNCH_BLOCKING";
+  return calls_program(g) ? "code of the program that the graph calls" : nullptr;
+}
+
 std::unique_ptr<Kernel> compile_llvm(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint) {
   const SiteSlot once;
   const Observed observed(
@@ -124,7 +140,26 @@ std::unique_ptr<Kernel> compile_at_once(const std::shared_ptr<const Graph>& func
 class LlvmBackend final : public Backend {
  public:
   std::string name() const override { return "llvm"; }
-  std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, CompileMode mode) override {
+  std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, const CompileStyle& style) override {
+    if (!style.replays) return compile_plain(std::move(functional), style.mode);
+    const std::optional<Device> device = device_of_graph(*functional);
+    if (const char* const why = why_not_replayed(*functional, device)) {
+      tell_replay({functional->name, 0, why, ""});
+      return compile_plain(std::move(functional), style.mode);
+    }
+    std::string name = functional->name;
+    return replayed_kernel(compile_plain(std::move(functional), style.mode), device->index, std::move(name));
+  }
+  std::string code(const Graph& functional) const override {
+    return finds_sizes(functional) ? print_ir(functional) : print_executable(functional, target_for);
+  }
+  std::string fusion(const Graph& functional) const override {
+    return finds_sizes(functional) ? "" : print_fusion(functional);
+  }
+  bool wait(std::chrono::milliseconds most) override { return wait_for_background(most); }
+
+ private:
+  static std::unique_ptr<Kernel> compile_plain(std::shared_ptr<const Graph> functional, CompileMode mode) {
     // A specialization wants every size before it starts; op after op does not.
     if (finds_sizes(*functional)) return find_backend("blocks")->compile(std::move(functional));
     if (device_of_graph(*functional) != kCpu || calls_out(*functional)) mode = CompileMode::Wait;
@@ -139,13 +174,6 @@ class LlvmBackend final : public Backend {
     if (mode == CompileMode::Wait || sizes_vary) return compiled;
     return measured_kernel(std::move(functional), std::move(compiled));
   }
-  std::string code(const Graph& functional) const override {
-    return finds_sizes(functional) ? print_ir(functional) : print_executable(functional, target_for);
-  }
-  std::string fusion(const Graph& functional) const override {
-    return finds_sizes(functional) ? "" : print_fusion(functional);
-  }
-  bool wait(std::chrono::milliseconds most) override { return wait_for_background(most); }
 };
 
 TargetProgram target_program_of(const Graph& functional, const std::string& target) {

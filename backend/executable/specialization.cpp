@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "backend/device/launch.h"
 #include "backend/executable/arena.h"
 #include "backend/machine/thread_pool.h"
 #include "ir/core/error.h"
@@ -97,6 +98,7 @@ Specialization::SizedLaunch Specialization::sized(const Launch& s) const {
         std::make_shared<const DeviceLaunch>(*s.gpu, s.device.index, [&](Size x) { return value(x); }, s.line);
   p.can_fail = s.can_fail;
   p.op = s.op;
+  if (!s.line.empty()) p.line = device::kept_name(s.line);
   p.args = s.args;
   p.callee = s.callee.get();
   p.region_kind = s.region_kind;
@@ -298,6 +300,7 @@ void Specialization::execute_call(const SizedLaunch& s, Frame& f) const {
   for (const Arg& a : s.args) args.push_back(argument(a, f));
   std::vector<TensorRef> results;
   for (const SizedTensor& t : s.results) results.push_back(tensor(t, f));
+  const device::LineOfLaunches line(s.line);
   run_call(op(s.op), args, results);
 }
 

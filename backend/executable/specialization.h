@@ -60,6 +60,7 @@ class Specialization {
     bool can_fail = false;
     bool empty = false;
     OpId op = kNoOp;
+    const char* line = nullptr;  // of a call on a GPU
     std::vector<Arg> args;
     std::vector<SizedTensor> results;
     const Callee* callee = nullptr;

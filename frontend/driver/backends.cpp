@@ -66,10 +66,10 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
 
 // The graph with its gradients; null where they are found by running it again.
 std::shared_ptr<GradientProgram> with_gradients(const Graph& graph, const std::vector<bool>& differentiated,
-                                                Backend& backend, CompileMode mode, const LogSwitches& logs) {
+                                                Backend& backend, const CompileStyle& style, const LogSwitches& logs) {
   if (differentiated.empty()) return nullptr;
   try {
-    return std::make_shared<GradientProgram>(clone(graph), differentiated, backend, mode);
+    return std::make_shared<GradientProgram>(clone(graph), differentiated, backend, style);
   } catch (const NotFunctional& e) {
     if (logs.perf_hints) log_gradient_hint(graph, e.what());
     return nullptr;
@@ -87,8 +87,8 @@ GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<
                          const CompileOptions& options, const LogSwitches& logs) {
   Backend* backend = find_backend(options.backend_name);
   if (!backend) throw InternalError("backend '" + options.backend_name + "' is not installed");
-  const bool waits = options.mode == CompileMode::Background && !t.config.background_compile;
-  const CompileMode mode = waits ? CompileMode::Wait : options.mode;
+  CompileStyle style = options.style;
+  if (style.mode == CompileMode::Background && !t.config.background_compile) style.mode = CompileMode::Wait;
   GraphKernels made;
   // Its outputs are what later gradients are asked for: they need the record of each op.
   if (!differentiated.empty() && hands_out_level_inputs(*graph)) return {interpreting_kernel(graph), nullptr};
@@ -97,7 +97,7 @@ GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<
     if (opened.get() != Py_None) return {python_kernel(std::move(opened), size_inputs(*graph)), nullptr};
   }
   std::shared_ptr<const Graph> functional;
-  const auto program = with_gradients(*graph, differentiated, *backend, mode, logs);
+  const auto program = with_gradients(*graph, differentiated, *backend, style, logs);
   made.backward = program;
   // Code of the program is called once: its gradients are recorded as it runs. So is what refuses inference tensors.
   const bool recorded = !program && !differentiated.empty();
@@ -115,7 +115,7 @@ GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<
   if (logs.perf_hints) log_perf_hints(*graph, t, "");
   if (logs.output_code)
     report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + backend->code(*functional))});
-  made.forward = backend->compile(std::move(functional), mode);
+  made.forward = backend->compile(std::move(functional), style);
   return made;
 }
 

@@ -67,7 +67,7 @@ bool give_up_generator(CompileOptions* options, PyCodeObject* code) {
 CompileOptions* forced_options(const CompileOptions& r) {
   const RunSwitches& s = run_switches();
   try {
-    return get_options(s.backend.get(), s.backend_name, r.fullgraph, r.dynamic, nullptr, r.mode);
+    return get_options(s.backend.get(), s.backend_name, r.fullgraph, r.dynamic, nullptr, r.style);
   } catch (const PythonError&) {
     return nullptr;
   }

@@ -222,7 +222,7 @@ struct CompiledGraph {
   std::shared_ptr<Kernel> kernel;
   std::size_t outputs = 0;
 
-  CompiledGraph(std::shared_ptr<Graph> g, const std::string& backend) : traced(std::move(g)) {
+  CompiledGraph(std::shared_ptr<Graph> g, const std::string& backend, bool replays) : traced(std::move(g)) {
     Backend* chosen = find_backend(backend);
     if (!chosen) throw py::value_error("there is no backend '" + backend + "'");
     try {
@@ -231,7 +231,7 @@ struct CompiledGraph {
       return;
     }
     outputs = GraphEvaluator(functional).output_count();
-    kernel = chosen->compile(functional, CompileMode::Wait);
+    kernel = chosen->compile(functional, {CompileMode::Wait, replays});
   }
 
   bool fits(const std::vector<TensorRef>& inputs) const {
@@ -414,8 +414,10 @@ void bind_graph(py::module_& module) {
       .def("run", &graph_run, "Runs the graph node by node: a tuple of its outputs.")
       .def(
           "compiled",
-          [](std::shared_ptr<Graph> g, const std::string& name) { return CompiledGraph(std::move(g), name); },
-          "What the backend \"llvm\" or \"blocks\" makes of it.");
+          [](std::shared_ptr<Graph> g, const std::string& name, bool replays) {
+            return CompiledGraph(std::move(g), name, replays);
+          },
+          py::arg("backend"), py::arg("replays") = false, "What the backend \"llvm\" or \"blocks\" makes of it.");
   py::class_<CompiledGraph>(module, "_CompiledGraph", "A captured graph, compiled by a backend of our own.")
       .def_property_readonly(
           "functional", [](const CompiledGraph& c) { return c.functional ? print_code(*c.functional, {}) : ""; },

@@ -11,6 +11,7 @@
 #include "frontend/driver/compiled_function.h"
 #include "frontend/driver/frame_hook.h"
 #include "frontend/driver/measured.h"
+#include "frontend/driver/replay_reports.h"
 #include "frontend/driver/run_frame.h"
 #include "frontend/entries/code_cache.h"
 #include "frontend/entries/frame_counts.h"
@@ -28,7 +29,7 @@ namespace md {
 namespace {
 
 // _compile(function, backend or None, backend_name, fullgraph, dynamic, options or None, mode, original = function)
-// -> CompiledFunction; mode: see CompileMode; original: what compile() was given, which the function calls
+// -> CompiledFunction; mode: see compile_style(); original: what compile() was given, which the function calls
 PyObject* py_compile(PyObject*, PyObject* args) {
   PyObject *function, *backend, *options, *original = nullptr;
   const char* name;
@@ -45,7 +46,7 @@ PyObject* py_compile(PyObject*, PyObject* args) {
       drop_exception();
     }
     CompileOptions* r = get_options(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic,
-                                    options == Py_None ? nullptr : options, static_cast<CompileMode>(mode));
+                                    options == Py_None ? nullptr : options, compile_style(mode));
     return make_compiled_function(function, original ? original : function, r).release();
   });
 }
@@ -63,7 +64,7 @@ PyObject* py_options_of(PyObject*, PyObject* o) {
   PyObject* const backend = self->backend ? self->backend : Py_None;
   PyObject* const options = r.backend_options ? r.backend_options.get() : Py_None;
   return Py_BuildValue("OsNiOi", backend, r.backend_name.c_str(), PyBool_FromLong(r.fullgraph), r.dynamic, options,
-                       static_cast<int>(r.mode));
+                       number_of(r.style));
 }
 
 // _wait_for_kernels(milliseconds): until all machine code that was asked for is there; False: it is not, after so long.
@@ -224,7 +225,7 @@ PyRef compiler_of_running_code() {
   return checked(PyObject_CallMethod(module.get(), "_compiler_with", "OsOiOi", or_none(options->backend),
                                      options->backend_name.c_str(), options->fullgraph ? Py_True : Py_False,
                                      options->dynamic, or_none(options->backend_options.get()),
-                                     static_cast<int>(options->mode)));
+                                     number_of(options->style)));
 }
 
 PyMethodDef kDriverFunctions[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
@@ -249,6 +250,7 @@ PyMethodDef kDriverFunctions[] = {{"_compile", py_compile, METH_VARARGS, nullptr
 }  // namespace
 
 int init_frontend(PyObject* module) {
+  install_replay_reports();
   if (PyModule_AddFunctions(module, kDriverFunctions) < 0) return -1;
   if (init_compiled_function(module) < 0 || init_measured(module) < 0) return -1;
   init_marks(module);

@@ -116,7 +116,7 @@ void tell_target_programs(const Graph& traced, const std::vector<bool>& differen
       tell(*optimize(traced), "Forward", target, request);
       return;
     }
-    GradientProgram program(clone(traced), differentiated, *backend, CompileMode::Wait);
+    GradientProgram program(clone(traced), differentiated, *backend, CompileStyle{});
     tell(*program.take_forward(), "Forward", target, request);
     tell(*program.backward_graph(), "Backward", target, request);
   } catch (const NotFunctional& e) {

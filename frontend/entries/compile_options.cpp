@@ -41,13 +41,18 @@ void watch_backend(CompileOptions& r) {
   r.watch = PyRef::borrow(r.backend);
 }
 
+constexpr int kReplays = 4;
+
 }  // namespace
 
+CompileStyle compile_style(int number) { return {static_cast<CompileMode>(number % kReplays), number >= kReplays}; }
+int number_of(const CompileStyle& style) { return static_cast<int>(style.mode) + (style.replays ? kReplays : 0); }
+
 CompileOptions* get_options(PyObject* backend, const std::string& name, bool fullgraph, int dynamic,
-                            PyObject* backend_options, CompileMode mode) {
+                            PyObject* backend_options, const CompileStyle& style) {
   for (auto& r : all_options())
     if (r->backend == backend && r->backend_name == name && r->fullgraph == fullgraph && r->dynamic == dynamic &&
-        r->backend_options.get() == backend_options && r->mode == mode)
+        r->backend_options.get() == backend_options && r->style == style)
       return r.get();
   auto r = std::make_unique<CompileOptions>();
   r->backend = backend;
@@ -55,7 +60,7 @@ CompileOptions* get_options(PyObject* backend, const std::string& name, bool ful
   r->fullgraph = fullgraph;
   r->dynamic = dynamic;
   r->backend_options = PyRef::borrow(backend_options);
-  r->mode = mode;
+  r->style = style;
   watch_backend(*r);
   all_options().push_back(std::move(r));
   return all_options().back().get();

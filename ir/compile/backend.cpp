@@ -32,7 +32,7 @@ class EvaluatorKernel final : public Kernel {
 class BlocksBackend final : public Backend {
  public:
   std::string name() const override { return "blocks"; }
-  std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, CompileMode) override {
+  std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, const CompileStyle&) override {
     return std::make_unique<EvaluatorKernel>(std::move(functional));
   }
   std::string code(const Graph& functional) const override { return print_ir(functional); }
@@ -53,7 +53,14 @@ Registry& registry() {
   return r;
 }
 
+ReplayObserver replay_observer = nullptr;  // written once, before there are other threads
+
 }  // namespace
+
+void set_replay_observer(ReplayObserver observer) { replay_observer = observer; }
+void tell_replay(const ReplayReport& report) {
+  if (replay_observer) replay_observer(report);
+}
 
 Backend* find_backend(const std::string& name) {
   Registry& r = registry();

@@ -31,13 +31,31 @@ enum class CompileMode : std::uint8_t {
   Measure,     // at once, and kept if the first calls find it faster than op after op
 };
 
+// How a graph is to be compiled.
+struct CompileStyle {
+  CompileMode mode = CompileMode::Wait;
+  bool replays = false;  // on a GPU: the launches of a call are given to the driver as one graph
+  bool operator==(const CompileStyle&) const = default;
+};
+
+// What a kernel has made of the launches of its calls, for logs: a CUDA graph of them, or why not.
+struct ReplayReport {
+  std::string graph;  // its name
+  std::size_t launches = 0;
+  std::string why;      // empty: there is a graph
+  std::string kernels;  // "a, b, c"
+};
+// Called, where somebody wants to know, by the thread that runs or compiles the graph, which holds the host's lock.
+using ReplayObserver = void (*)(const ReplayReport&);
+void set_replay_observer(ReplayObserver observer);
+void tell_replay(const ReplayReport& report);
+
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
   // `functional` has been through the pipeline and is verified. Throws InternalError on a bug of ours.
-  virtual std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional,
-                                          CompileMode mode = CompileMode::Wait) = 0;
+  virtual std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, const CompileStyle& style = {}) = 0;
   // What compile() makes of the graph, as text: the output_code artifact.
   virtual std::string code(const Graph& functional) const = 0;
   // Which of its nodes become one kernel, a line for each kernel: the fusion artifact. Empty where none are fused.

@@ -13,8 +13,8 @@
 namespace md {
 
 GradientProgram::GradientProgram(std::shared_ptr<const Graph> traced, std::vector<bool> differentiated,
-                                 Backend& backend, CompileMode mode)
-    : traced_(std::move(traced)), backend_(backend), mode_(mode), differentiated_(std::move(differentiated)) {
+                                 Backend& backend, const CompileStyle& style)
+    : traced_(std::move(traced)), backend_(backend), style_(style), differentiated_(std::move(differentiated)) {
   SplitGraph s = split(differentiate(*traced_, differentiated_));
   forward_ = optimize_functional(std::move(s.forward));
   kept_ = s.kept;
@@ -49,7 +49,7 @@ GradientProgram::Part* GradientProgram::part_for(const std::vector<bool>& given)
   Part made;
   try {
     if (fresh) made = part_anew(given), graph = std::move(made.graph);
-    made.kernel = backend_.compile(optimize_functional(std::move(graph)), mode_);
+    made.kernel = backend_.compile(optimize_functional(std::move(graph)), style_);
   } catch (const NotFunctional&) {
     return nullptr;
   }

@@ -18,7 +18,7 @@ class GradientProgram final : public CompiledBackward {
  public:
   // Gradients come in for the outputs that `differentiated` names. Throws NotFunctional as differentiate() does.
   GradientProgram(std::shared_ptr<const Graph> traced, std::vector<bool> differentiated, Backend& backend,
-                  CompileMode mode);
+                  const CompileStyle& style);
 
   // Functional and through the passes. To be taken once.
   std::unique_ptr<Graph> take_forward() { return std::move(forward_); }
@@ -54,7 +54,7 @@ class GradientProgram final : public CompiledBackward {
 
   const std::shared_ptr<const Graph> traced_;
   Backend& backend_;
-  const CompileMode mode_;
+  const CompileStyle style_;
   std::unique_ptr<Graph> forward_;
   const std::vector<bool> differentiated_;
   std::vector<std::size_t> kept_;

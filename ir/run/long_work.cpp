@@ -7,6 +7,7 @@ namespace md {
 
 namespace {
 HostLock host_lock{nullptr, nullptr};  // written once, before there are other threads
+void (*before_release)() noexcept = nullptr;
 thread_local unsigned long_works = 0;
 }  // namespace
 
@@ -49,7 +50,13 @@ void HeldMemory::end_work() noexcept {
   for (const Held& h : tensors_) h.copy->storage->at_work.fetch_sub(1, std::memory_order_relaxed);
 }
 
-static bool may_release() { return host_lock.release && !ReadSet::is_validated(); }
+void set_before_release(void (*function)() noexcept) { before_release = function; }
+
+static bool may_release() {
+  if (!host_lock.release || ReadSet::is_validated()) return false;
+  if (before_release) before_release();
+  return true;
+}
 
 HostLockReleased::HostLockReleased() : released_(may_release() ? host_lock.release() : nullptr) {}
 HostLockReleased::~HostLockReleased() {

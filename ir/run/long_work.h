@@ -19,6 +19,10 @@ struct HostLock {
 // Before any kernel runs; `lock` is copied.
 void set_host_lock(const HostLock& lock);
 
+// Called before the lock is released for work, as far as the thread holds it: what must not be seen half done is
+// finished there. Set once, before there are other threads; throws nothing.
+void set_before_release(void (*function)() noexcept);
+
 // Below this, letting go and waiting for others costs more than it brings them.
 inline constexpr double kLongWork = 100e3;  // nanoseconds
 

@@ -253,3 +253,115 @@ def test_launches_of_one_graph_do_not_overlap(driver):
     gate.open()
     driver("cuCtxSynchronize")
     assert most == [1, 1]
+
+
+class KernelNode(ctypes.Structure):
+    _fields_ = [
+        ("function", ctypes.c_void_p), ("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint), ("parameters", ctypes.c_void_p), ("extra", ctypes.c_void_p),
+        ("kernel", ctypes.c_void_p), ("context", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+class Side(ctypes.Structure):
+    _fields_ = [
+        ("x", ctypes.c_size_t), ("y", ctypes.c_size_t), ("z", ctypes.c_size_t), ("level", ctypes.c_size_t),
+        ("memory", ctypes.c_int), ("host", ctypes.c_void_p), ("device", ctypes.c_uint64),
+        ("array", ctypes.c_void_p), ("reserved", ctypes.c_void_p), ("pitch", ctypes.c_size_t),
+        ("height", ctypes.c_size_t),
+    ]  # fmt: skip
+
+
+class CopyNode(ctypes.Structure):
+    _fields_ = [
+        ("source", Side), ("target", Side), ("width", ctypes.c_size_t), ("height", ctypes.c_size_t),
+        ("depth", ctypes.c_size_t),
+    ]  # fmt: skip
+
+
+class FillNode(ctypes.Structure):
+    _fields_ = [
+        ("to", ctypes.c_uint64), ("pitch", ctypes.c_size_t), ("value", ctypes.c_uint), ("element", ctypes.c_uint),
+        ("width", ctypes.c_size_t), ("height", ctypes.c_size_t),
+    ]  # fmt: skip
+
+
+def copy_node(target, source, width, memory=2, height=1):
+    return CopyNode(Side(memory=memory, device=source), Side(memory=memory, device=target), width, height, 1)
+
+
+def kernel_node(function, *words):
+    values = [ctypes.c_uint64(w) for w in words]
+    pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+    node = KernelNode(function, (1, 1, 1), (4, 1, 1), 0, ctypes.cast(pointers, ctypes.c_void_p))
+    node.kept = values, pointers
+    return node
+
+
+ADD_ONE = """
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry add_one(.param .u64 at)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %d<4>;
+    ld.param.u64 %d1, [at];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %d2, %r1, 4;
+    add.s64 %d3, %d1, %d2;
+    ld.global.u32 %r2, [%d3];
+    add.u32 %r2, %r2, 1;
+    st.global.u32 [%d3], %r2;
+    ret;
+}
+"""
+
+
+@emulated(devices="sm_90:64M")
+def test_graphs_are_put_together_and_changed(driver):
+    driver.start()
+    function = driver.function(ADD_ONE, "add_one")
+    a, b, stream = driver.upload(b"\0" * 16), driver.upload(b"\5" * 16), driver.stream()
+    graph = driver.get("cuGraphCreate", 0)
+
+    def add(name, after, parameters, *more):
+        before = (ctypes.c_uint64 * 1)(after) if after else None
+        return driver.get(name, graph, before, int(bool(after)), ctypes.byref(parameters), *more)
+
+    first = add("cuGraphAddMemsetNode", 0, FillNode(a, 16, 2, 1, 16, 1), None)
+    second = add("cuGraphAddKernelNode_v2", first, kernel_node(function, a))
+    third = add("cuGraphAddMemcpyNode", second, copy_node(b, a, 8), None)
+    assert nodes(driver, graph) == [2, 0, 1]
+    ready = driver.get("cuGraphInstantiateWithFlags", graph, 0)
+
+    def run():
+        driver("cuGraphLaunch", ready, stream)
+        driver("cuStreamSynchronize", stream)
+        return driver.download(a, 16), driver.download(b, 16)
+
+    assert run() == (b"\3\2\2\2" * 4, b"\3\2\2\2" * 2 + b"\5" * 8)
+    gate = Gate(driver, stream)
+    driver("cuGraphLaunch", ready, stream)  # as it was when it was launched
+    driver("cuGraphExecMemsetNodeSetParams", ready, first, ctypes.byref(FillNode(a, 16, 9, 1, 16, 1)), None)
+    gate.open()
+    driver("cuStreamSynchronize", stream)
+    assert driver.download(a, 16) == b"\3\2\2\2" * 4
+    driver("cuGraphExecKernelNodeSetParams_v2", ready, second, ctypes.byref(kernel_node(function, b)))
+    driver("cuGraphExecMemcpyNodeSetParams", ready, third, ctypes.byref(copy_node(a, b, 4)), None)
+    assert run() == (b"\4\2\2\2" + b"\x09" * 12, b"\4\2\2\2" * 2 + b"\6\5\5\5" * 2)
+    # What is refused.
+    refused = driver.code
+    assert (
+        refused("cuGraphExecMemsetNodeSetParams", ready, second, ctypes.byref(FillNode(a, 16, 9, 1, 16, 1)), None) == 1
+    )
+    assert (
+        refused("cuGraphExecMemcpyNodeSetParams", ready, third, ctypes.byref(copy_node(a, b, 4, height=2)), None) == 801
+    )
+    assert refused("cuGraphExecMemcpyNodeSetParams", ready, third, ctypes.byref(copy_node(a, b, 400)), None) == 1
+    assert refused("cuGraphExecKernelNodeSetParams_v2", ready, second, ctypes.byref(kernel_node(0, b))) == 1
+    driver("cuGraphDestroy", graph)
+    driver("cuGraphExecDestroy", ready)
+    assert (
+        refused("cuGraphExecMemsetNodeSetParams", ready, first, ctypes.byref(FillNode(a, 16, 9, 1, 16, 1)), None) == 400
+    )

@@ -17,8 +17,14 @@ from .recording import recording
 _PACKAGE = __package__.partition(".")[0]
 _OWN_BACKENDS = {"llvm": "llvm", "inductor": "llvm", "eager": "eager", "blocks": "blocks"}
 _DEBUG_BACKENDS = ("aot_eager", "eager", "eager_debug", "eager_noexcept")
-# When machine code is made (CompileMode in ir/compile/backend.h).
-_MODES = {"default": 1, "reduce-overhead": 0, "max-autotune-no-cudagraphs": 2, "max-autotune": 2}
+# When machine code is made (CompileMode in ir/compile/backend.h), and whether launches on a GPU become one graph.
+_REPLAYS = 4
+_MODES = {
+    "default": 1,
+    "reduce-overhead": 0 + _REPLAYS,
+    "max-autotune-no-cudagraphs": 2,
+    "max-autotune": 2 + _REPLAYS,
+}
 _registered = {}
 _tags = {}  # of registered ones
 
@@ -153,6 +159,10 @@ def _check_options(backend, mode, options):
         warnings.warn(f"eager backend ignoring extra kwargs {extra}", stacklevel=4)
 
 
+def _wants_cudagraphs(options):
+    return any(value for name, value in options.items() if name.replace("-", "_") == "triton.cudagraphs")
+
+
 def compile(
     model=None,
     *,
@@ -173,10 +183,12 @@ def compile(
     `mode` says when machine code is made. "default": the first calls run on precompiled kernels, op after op, while a
     thread in the background makes it. "reduce-overhead": the first call waits for it, and no later one shares the
     processor with a compiler. "max-autotune": the same, and the first calls of each graph find out which is faster,
-    machine code or precompiled kernels. Results are the same to the bit. A callable backend gets `mode` as it is.
-    `options` of torch's code generator are checked and change nothing: how code is made here is decided by the graph.
-    One is not torch's: `options={"target": "sm_90"}` makes the program of each graph for such a GPU as well, to be
-    looked at (`explain()`, MINIDYNAMO_LOGS=kernel_code, `python -m minidynamo ptx`); the graphs run as without it.
+    machine code or precompiled kernels. Results are the same to the bit. On a GPU both modes, and
+    `options={"triton.cudagraphs": True}`, give the launches of each compiled graph to the driver as one CUDA graph;
+    "max-autotune-no-cudagraphs" does not. A callable backend gets `mode` as it is.
+    Other `options` of torch's code generator are checked and change nothing: how code is made here is decided by the
+    graph. One is not torch's: `options={"target": "sm_90"}` makes the program of each graph for such a GPU as well, to
+    be looked at (`explain()`, MINIDYNAMO_LOGS=kernel_code, `python -m minidynamo ptx`); the graphs run as without it.
 
     A function gives a function that is called as it is; a module gives a module with the same parameters. Raises at
     once RuntimeError for an unknown mode or option, or both, InvalidBackend for an unknown name of a backend,
@@ -201,6 +213,8 @@ def compile(
         given = {"options": options, "mode": mode if mode != "default" else None}
         extra = {key: value for key, value in given.items() if value} or None
     own_mode = _MODES.get(mode or "default", 1) if function is None else 0
+    if function is None and options and _wants_cudagraphs(options):
+        own_mode |= _REPLAYS
     dynamic = -1 if dynamic is None else int(dynamic)
     return compile_callable(model, Options(function, name, bool(fullgraph), dynamic, extra, own_mode))
 
@@ -383,7 +397,8 @@ def explain(f, *extra_args, **extra_kwargs):
     def inner(*args, **kwargs):
         reset()
         original = _C._original(f) or f
-        with recording() as record, _same_target(f):
+        replays = original is not f and _C._options_of(f)[5] >= _REPLAYS
+        with recording(replays=replays) as record, _same_target(f):
             compiled = compile(original, backend=record.backend)  # its entries live as long as it
             compiled(*args, **kwargs)
         guards = record.guards()
@@ -399,6 +414,7 @@ def explain(f, *extra_args, **extra_kwargs):
             out_guards=guards,
             compile_times=record.times_text(),
             programs=record.programs,
+            device_graphs=record.device_graphs,
         )
         reset()
         return result

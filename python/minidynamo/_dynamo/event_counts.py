@@ -53,3 +53,9 @@ def _on_recompile(event):
         if utils._metrics[k].compile_id == event.compile_id:
             utils._metrics[k] = utils._metrics[k]._replace(recompile_reason=reason)
             return
+
+
+@_events.stand_at("device_graph")
+def _on_device_graph(event):
+    if event.why:
+        count("inductor", "cudagraph_skips")

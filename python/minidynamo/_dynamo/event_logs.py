@@ -210,3 +210,16 @@ def first_limit(key):
 @_events.stand_at("artifact")
 def _on_artifact(event):
     _logging.get_artifact_logger(event.name).debug("%s", event.text)
+
+
+# ---- graphs of launches ------------------------------------------------------------------------------------------
+
+
+@_events.stand_at("device_graph")
+def _on_device_graph(event):
+    if not event.why:
+        log = _logging.get_artifact_logger("cudagraphs")
+        log.debug("captured %d launches of %s as one CUDA graph: %s", event.launches, event.graph, event.kernels)
+        return
+    for name in ("cudagraphs", "perf_hints"):
+        _logging.get_artifact_logger(name).debug("skipping cudagraphs due to %s (%s)", event.why, event.graph)

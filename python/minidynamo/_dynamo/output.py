@@ -35,6 +35,21 @@ class GuardSummary:
 
 
 @dataclasses.dataclass
+class DeviceGraph:
+    """What became of the launches of a graph on a GPU: one CUDA graph, or (`why`) launches one by one."""
+
+    graph: str
+    launches: int
+    kernels: str
+    why: str
+
+    def __str__(self):
+        if self.why:
+            return f"{self.graph}: launched one by one: {self.why}"
+        return f"{self.graph}: {self.launches} launches are one CUDA graph: {self.kernels}"
+
+
+@dataclasses.dataclass
 class ExplainOutput:
     """What explain() has found; its text is a report.
 
@@ -42,6 +57,7 @@ class ExplainOutput:
     many in all; `break_reasons` are GraphCompileReason, one for each break; `out_guards` GuardSummary; `compile_times`
     is a text, in seconds. `programs` are what the graphs would be on another processor, if a target is set
     (`_targets.program.TargetProgram`, with their kernels): by the options of the function, or the setting `target`.
+    `device_graphs` are DeviceGraph, where the function was compiled with `mode="reduce-overhead"` or its kin.
     """
 
     graphs: list
@@ -53,6 +69,7 @@ class ExplainOutput:
     out_guards: list = None
     compile_times: str = None
     programs: list = dataclasses.field(default_factory=list)
+    device_graphs: list = dataclasses.field(default_factory=list)
 
     def __str__(self):
         return "".join(self._lines())
@@ -83,3 +100,5 @@ class ExplainOutput:
             yield f"Compile Times: {self.compile_times}\n"
         for number, program in enumerate(self.programs, 1):
             yield f"Program {number}:\n{program}\n"
+        for number, graph in enumerate(self.device_graphs, 1):
+            yield f"Device Graph {number}: {graph}\n"

@@ -10,9 +10,14 @@ _active = []
 
 
 class Record:
-    """Graphs, break reasons and codes of one recorded run."""
+    """Graphs, break reasons and codes of one recorded run.
 
-    def __init__(self):
+    `replays`: launches on a GPU are to become one graph, as far as that can be seen without gradients.
+    """
+
+    def __init__(self, replays=False):
+        self.replays = replays
+        self.device_graphs = []
         self.graphs = []
         self.break_reasons = []
         self.codes = []
@@ -36,8 +41,15 @@ class Record:
         place = (event.function, event.file, event.line)
         self.programs.append(TargetProgram(event.graph, event.direction, *place, event.program))
 
+    def on_device_graph(self, event):
+        from .output import DeviceGraph
+
+        self.device_graphs.append(DeviceGraph(event.graph, event.launches, event.kernels, event.why))
+
     def backend(self, gm, example_inputs):
         self.graphs.append(gm)
+        if self.replays and not any(getattr(x, "requires_grad", False) for x in example_inputs):
+            return gm._native.compiled("llvm", replays=True).run
         return gm.forward
 
     def ops_per_graph(self):
@@ -60,15 +72,16 @@ class Record:
 
 
 @contextlib.contextmanager
-def recording(exports=False):
+def recording(exports=False, replays=False):
     """Records every compilation of the block. `exports`: the graphs are for other elements of their inputs, too."""
-    record = Record()
+    record = Record(replays)
     _active.append(record)
     before = _C._leave_elements_unknown(exports)
     try:
         with (
             _events.subscribe(record.on_break, ["break"]),
             _events.subscribe(record.on_program, ["target_program"]),
+            _events.subscribe(record.on_device_graph, ["device_graph"]),
         ):
             yield record
     finally:

@@ -1,4 +1,4 @@
-"""Programs for other processors: for which one they are made, and who is told of them."""
+"""Programs for GPUs: for which one they are made, who is told of them, and of graphs of their launches."""
 
 import logging
 import os
@@ -24,6 +24,11 @@ def wanted_target(options):
         return None
     check_target(name)
     return name
+
+
+def on_device_graph(graph, launches, why, kernels):
+    """What became of the launches of a compiled graph on a GPU."""
+    _events.emit("device_graph", graph=graph, launches=launches, kernels=kernels, why=why)
 
 
 def on_target_program(code, name, graph, direction, program):

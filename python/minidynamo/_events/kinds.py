@@ -168,6 +168,16 @@ KINDS = {
             "program": ({"type": "object"}, "launches, memory and code ([gpu_programs.md](gpu_programs.md))"),
         },
     ),
+    "device_graph": (
+        "What became of the launches of a compiled graph on a GPU, where they are to be one CUDA graph "
+        '(`mode="reduce-overhead"`): when it is captured, and when it cannot be.',
+        {
+            "graph": (TEXT, "the name of the graph"),
+            "launches": (COUNT, "how many become one; 0 where that is not known"),
+            "kernels": (TEXT, "their names, with lines of the program where they are known"),
+            "why": (TEXT, 'why they are launched one by one; "" where a graph was captured'),
+        },
+    ),
     "cost": (
         "What one thing has cost so far; a later row with the same `of`, `name`, place, `compile_id` and `state` "
         "replaces it. With `MINIDYNAMO_TRACE_COSTS=1`, every two seconds for what has changed, and at the end.",

@@ -113,6 +113,39 @@ struct CUgraphExecUpdateResultInfo {
   CUgraphNode errorFromNode;
 };
 
+struct CUDA_KERNEL_NODE_PARAMS_v2 {
+  CUfunction func;
+  unsigned gridDimX, gridDimY, gridDimZ;
+  unsigned blockDimX, blockDimY, blockDimZ;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+  CUkernel kern;  // in the place of func
+  CUcontext ctx;  // null: the current one
+};
+
+// One side of a copy of up to three dimensions.
+struct CUcopySide {
+  std::size_t x_in_bytes, y, z, level;
+  int memory_type;  // 2: of a device
+  void* host;
+  CUdeviceptr device;
+  void *array, *reserved;
+  std::size_t pitch, height;
+};
+
+struct CUDA_MEMCPY3D {
+  CUcopySide from, to;
+  std::size_t width_in_bytes, height, depth;
+};
+
+struct CUDA_MEMSET_NODE_PARAMS {
+  CUdeviceptr dst;
+  std::size_t pitch;
+  unsigned value, elementSize;
+  std::size_t width, height;  // in elements, in rows
+};
+
 struct CUipcHandle {
   char bytes[64];
 };

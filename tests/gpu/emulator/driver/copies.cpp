@@ -122,6 +122,13 @@ CUresult fill(const char* function, CUdeviceptr address, std::uint32_t pattern, 
               CUstream handle) {
   check(address % width == 0);
   if (!count) return CUDA_SUCCESS;
+  enqueue(*stream_of(handle), fill_work(function, address, pattern, width, count));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Work fill_work(const char* function, CUdeviceptr address, std::uint32_t pattern, std::size_t width, std::size_t count) {
   check(count <= (std::size_t{1} << 48));
   const Side side = side_of(function, address, width * count, Place::Device);
   Work work{NodeKind::Fill, function, {}, {}};
@@ -129,11 +136,17 @@ CUresult fill(const char* function, CUdeviceptr address, std::uint32_t pattern, 
     return side.device->memory->fill(side.address, pattern, width, count) ? CUDA_SUCCESS
                                                                           : lost(what, side, width * count);
   };
-  enqueue(*stream_of(handle), std::move(work));
-  return CUDA_SUCCESS;
+  return work;
 }
 
-}  // namespace
+Work copy_work(const char* function, CUdeviceptr to_address, CUdeviceptr from_address, std::size_t bytes) {
+  const Side to = side_of(function, to_address, bytes, Place::Device),
+             from = side_of(function, from_address, bytes, Place::Device);
+  Work work{NodeKind::Copy, function, {}, {}};
+  work.run = [what = work.what, to, from, bytes] { return copy_now(what, to, from, nullptr, bytes); };
+  return work;
+}
+
 }  // namespace emulated
 
 EMULATED_STREAM_API(cuMemcpy, _ptds, Context, CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {

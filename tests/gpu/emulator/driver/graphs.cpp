@@ -3,26 +3,14 @@
 
 #include <algorithm>
 #include <random>
-#include <unordered_map>
 
 #include "host_memory.h"
 
 namespace emulated {
 
-// A copy of a graph that can be done. Its launches come one after another.
-struct ReadyGraph {
-  struct Step {
-    Work work;
-    std::vector<std::size_t> after;
-  };
-  std::vector<Step> steps;
-  std::shared_ptr<Ticket> last;
-};
-
 namespace {
 
-std::vector<ReadyGraph::Step> steps_of(const Graph& graph) {
-  std::unordered_map<const Node*, std::size_t> numbers;
+std::vector<ReadyGraph::Step> steps_of(const Graph& graph, std::unordered_map<const Node*, std::size_t>& numbers) {
   std::vector<ReadyGraph::Step> steps;
   for (const auto& node : graph.nodes) {
     ReadyGraph::Step step{node->work, {}};
@@ -63,7 +51,7 @@ CUresult run_steps(const std::vector<ReadyGraph::Step>& steps) {
 CUresult make_ready(CUgraphExec* ready, CUgraph graph) {
   check(ready);
   auto made = std::make_shared<ReadyGraph>();
-  made->steps = steps_of(*handles<Graph>().get(graph));
+  made->steps = steps_of(*handles<Graph>().get(graph), made->numbers);
   *ready = handles<ReadyGraph>().add<CUgraphExec>(std::move(made));
   return CUDA_SUCCESS;
 }
@@ -72,11 +60,12 @@ CUresult launch(CUgraphExec handle, CUstream stream_handle) {
   const auto ready = handles<ReadyGraph>().get(handle);
   const auto stream = stream_of(stream_handle);
   Work work{NodeKind::Graph, "graph", {}, {}};
-  for (const auto& step : ready->steps) work.host.insert(work.host.end(), step.work.host.begin(), step.work.host.end());
-  work.run = [steps = ready->steps] { return run_steps(steps); };
   std::shared_ptr<Ticket> before;
   {
     const std::lock_guard guard(streams_lock());
+    for (const auto& step : ready->steps)
+      work.host.insert(work.host.end(), step.work.host.begin(), step.work.host.end());
+    work.run = [steps = ready->steps] { return run_steps(steps); };
     before = ready->last;
   }
   auto ticket =
@@ -95,13 +84,23 @@ int difference_of(const ReadyGraph& ready, const std::vector<ReadyGraph::Step>& 
   return 0;
 }
 
-// The node's handle is its address; it lives as long as its graph.
+}  // namespace
+
 const Node& node_of(CUgraphNode node) {
   check(node != nullptr);
   return *reinterpret_cast<const Node*>(node);
 }
 
-}  // namespace
+CUgraphNode add_node(CUgraph handle, const CUgraphNode* after, std::size_t count, Work work) {
+  check(after || !count);
+  const auto graph = handles<Graph>().get(handle);
+  auto made = std::make_unique<Node>();
+  made->work = std::move(work);
+  for (std::size_t i = 0; i < count; ++i) made->after.push_back(const_cast<Node*>(&node_of(after[i])));
+  graph->nodes.push_back(std::move(made));
+  return reinterpret_cast<CUgraphNode>(graph->nodes.back().get());
+}
+
 }  // namespace emulated
 
 EMULATED_API(cuGraphCreate, Driver, CUgraph* graph, unsigned flags) {
@@ -117,12 +116,8 @@ EMULATED_API(cuGraphDestroy, Driver, CUgraph graph) {
 
 EMULATED_API(cuGraphAddEmptyNode, Driver, CUgraphNode* node, CUgraph handle, const CUgraphNode* after,
              std::size_t count) {
-  check(node && (after || !count));
-  const auto graph = handles<Graph>().get(handle);
-  auto made = std::make_unique<Node>();
-  for (std::size_t i = 0; i < count; ++i) made->after.push_back(const_cast<Node*>(&node_of(after[i])));
-  *node = reinterpret_cast<CUgraphNode>(made.get());
-  graph->nodes.push_back(std::move(made));
+  check(node);
+  *node = add_node(handle, after, count, {});
   return CUDA_SUCCESS;
 }
 
@@ -173,7 +168,8 @@ EMULATED_API(cuGraphExecDestroy, Driver, CUgraphExec ready) {
 EMULATED_API(cuGraphExecUpdate_v2, Context, CUgraphExec handle, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
   check(info);
   const auto ready = handles<ReadyGraph>().get(handle);
-  auto steps = steps_of(*handles<Graph>().get(graph));
+  std::unordered_map<const Node*, std::size_t> numbers;
+  auto steps = steps_of(*handles<Graph>().get(graph), numbers);
   *info = {difference_of(*ready, steps), nullptr, nullptr};
   if (info->result) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   const std::lock_guard guard(streams_lock());

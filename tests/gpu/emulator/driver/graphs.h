@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
+#include "../executor.h"
 #include "streams.h"
 
 namespace emulated {
@@ -17,6 +19,27 @@ struct Node {
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;  // each after those it comes after
 };
+
+// A copy of a graph that can be done. Its launches come one after another.
+struct ReadyGraph {
+  struct Step {
+    Work work;
+    std::vector<std::size_t> after;
+  };
+  std::vector<Step> steps;
+  std::unordered_map<const Node*, std::size_t> numbers;  // of the nodes it was made of
+  std::shared_ptr<Ticket> last;
+};
+
+// The node's handle is its address; it lives as long as its graph.
+const Node& node_of(CUgraphNode node);
+// A node of the graph that comes after others of it.
+CUgraphNode add_node(CUgraph graph, const CUgraphNode* after, std::size_t count, Work work);
+
+// What nodes of a graph do: one launch of a kernel, a copy within devices, a fill of bytes.
+Work kernel_work(CUfunction function, Extent grid, Extent block, std::size_t shared, void** each, void** extra);
+Work copy_work(const char* function, CUdeviceptr to, CUdeviceptr from, std::size_t bytes);
+Work fill_work(const char* function, CUdeviceptr to, std::uint32_t pattern, std::size_t width, std::size_t count);
 
 // A recording under way.
 struct Capture {

@@ -56,22 +56,33 @@ CUresult run_kernel(const std::shared_ptr<LoadedModule>& module, const std::stri
   return static_cast<CUresult>(result.code);
 }
 
-CUresult launch(CUfunction handle, Extent grid, Extent block, std::size_t shared, CUstream stream_handle, void** each,
-                void** extra) {
-  const Callee callee = callee_of(handle);
-  const auto stream = stream_of(stream_handle);
-  check(callee.module->context == stream->context, CUDA_ERROR_INVALID_CONTEXT);
+Work work_of(const Callee& callee, Extent grid, Extent block, std::size_t shared, void** each, void** extra) {
   check_shape(callee, grid, block, shared);
   Work work{NodeKind::Kernel, callee.function->info->name, {}, {}};
   work.run = [module = callee.module, name = work.what, grid, block, shared,
               parameters = parameters_of(*callee.function->info, each, extra)] {
     return run_kernel(module, name, grid, block, shared, parameters);
   };
-  enqueue(*stream, std::move(work));
+  return work;
+}
+
+CUresult launch(CUfunction handle, Extent grid, Extent block, std::size_t shared, CUstream stream_handle, void** each,
+                void** extra) {
+  const Callee callee = callee_of(handle);
+  const auto stream = stream_of(stream_handle);
+  check(callee.module->context == stream->context, CUDA_ERROR_INVALID_CONTEXT);
+  enqueue(*stream, work_of(callee, grid, block, shared, each, extra));
   return CUDA_SUCCESS;
 }
 
 }  // namespace
+
+Work kernel_work(CUfunction handle, Extent grid, Extent block, std::size_t shared, void** each, void** extra) {
+  const Callee callee = callee_of(handle);
+  check(callee.module->context == current_context(), CUDA_ERROR_INVALID_CONTEXT);
+  return work_of(callee, grid, block, shared, each, extra);
+}
+
 }  // namespace emulated
 
 EMULATED_STREAM_API(cuLaunchKernel, _ptsz, Context, CUfunction function, unsigned grid_x, unsigned grid_y,

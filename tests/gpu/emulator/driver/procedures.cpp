@@ -17,6 +17,7 @@ struct Form {
 
 constexpr Form kForms[] = {
     {"cuGetProcAddress", "_v2", 12000},        {"cuGraphExecUpdate", "_v2", 12000},
+    {"cuGraphAddKernelNode", "_v2", 12000},    {"cuGraphExecKernelNodeSetParams", "_v2", 12000},
     {"cuGraphInstantiate", "_v2", 11000},      {"cuStreamBeginCapture", "_v2", 10010},
     {"cuStreamGetCaptureInfo", "_v2", 11030},  {"cuDevicePrimaryCtxRelease", "_v2", 11000},
     {"cuDevicePrimaryCtxReset", "_v2", 11000}, {"cuDevicePrimaryCtxSetFlags", "_v2", 11000},

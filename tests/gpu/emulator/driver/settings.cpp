@@ -135,6 +135,8 @@ constexpr Introduced kIntroduced[] = {
     {"cuEventRecordWithFlags", 11010},
     {"cuGraphInstantiateWithFlags", 11040},
     {"cuGraphExecUpdate_v2", 12000},
+    {"cuGraphAddKernelNode_v2", 12000},
+    {"cuGraphExecKernelNodeSetParams_v2", 12000},
     {"cuKernelGetFunction", 12000},
     {"cuLibraryGetKernel", 12000},
     {"cuLibraryGetModule", 12000},
