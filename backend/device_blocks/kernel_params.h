@@ -140,6 +140,9 @@ struct ProductParams {
   Space batch;
   Word a_row, a_column, b_row, b_column, c_row, c_column;
 };
+// The same on tensor cores. Kernels are named by their tile and by how the operands lie: along the depth (d), along the
+// rows of the left (r) or the columns of the right one (c).
+inline constexpr int kMmaLargeTile = 128, kMmaLargeThreads = 256, kMmaSmallTile = 64, kMmaSmallThreads = 128;
 
 // What element i of a row-major space is made of.
 struct FillParams {

@@ -1,4 +1,5 @@
-# Kernels for GPUs: compiled by clang 19 into PTX for sm_75, which drivers assemble for every later card, and embedded.
+# Kernels for GPUs: compiled by clang 19 into PTX, which drivers assemble for every later card, and embedded. A file's name
+# may end in the capability that its instructions need; all others are for sm_75.
 find_program(CLANG_FOR_DEVICES NAMES clang++-19 PATHS /usr/lib/llvm-19/bin)
 if(NOT CLANG_FOR_DEVICES)
   message(FATAL_ERROR "minidynamo needs clang 19 for its GPU kernels, whatever compiler builds the rest; on Debian 12: apt-get install clang-19")
@@ -23,10 +24,15 @@ set(BODIES_INC ${CMAKE_BINARY_DIR}/generated/registry/bodies.inc)
 foreach(kernel ${DEVICE_KERNELS})
   cmake_path(GET kernel STEM name)
   set(ptx ${CMAKE_CURRENT_BINARY_DIR}/device_kernels/${name}.ptx)
+  set(architecture sm_75 --cuda-feature=+ptx64)
+  if(name MATCHES "_(sm_[0-9]+)$")
+    # Instructions of a whole warp stand in assembly: nothing may move them to where only some lanes come.
+    set(architecture ${CMAKE_MATCH_1} --cuda-feature=+ptx70 -fconvergent-functions)
+  endif()
   add_custom_command(
     OUTPUT ${ptx}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/device_kernels
-    COMMAND ${CLANG_FOR_DEVICES} --target=nvptx64-nvidia-cuda -march=sm_75 --cuda-feature=+ptx64 ${DEVICE_FLAGS} -MD -MF ${ptx}.d -MT ${ptx} -S -o ${ptx} ${kernel}
+    COMMAND ${CLANG_FOR_DEVICES} --target=nvptx64-nvidia-cuda -march=${architecture} ${DEVICE_FLAGS} -MD -MF ${ptx}.d -MT ${ptx} -S -o ${ptx} ${kernel}
     DEPENDS ${kernel} ${BODIES_INC}
     DEPFILE ${ptx}.d
     COMMENT "PTX of ${name}.cpp")

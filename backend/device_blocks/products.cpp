@@ -1,5 +1,9 @@
-// Matrix products, of one pair of matrices or of many.
+// Matrix products, of one pair of matrices or of many: one chain for each result, or, where a program allows another
+// order of sums, on tensor cores.
+#include <utility>
+
 #include "backend/device_blocks/kernel_calls.h"
+#include "backend/device_blocks/tensor_cores.h"
 #include "ir/graph/op_ids.h"
 
 namespace md::device_blocks {
@@ -13,6 +17,42 @@ DimVec batch_strides(const TensorImpl& t, const DimVec& batch) {
     outer.strides.push_back(t.strides[i]);
   }
   return spread(outer, batch);
+}
+
+std::int64_t tiles_of(const ProductParams& p, std::int64_t tile) {
+  return (p.m + tile - 1) / tile * ((p.n + tile - 1) / tile) * p.batches;
+}
+
+// The transposed product gives the transposed result.
+void transpose(ProductParams& p) {
+  std::swap(p.m, p.n);
+  std::swap(p.a, p.b);
+  std::swap(p.a_row, p.b_column);
+  std::swap(p.a_column, p.b_row);
+  std::swap(p.c_row, p.c_column);
+}
+
+// Kernels read the left operand along its rows only together with the right one along its columns. A matrix in which
+// neither lies side by side is read along the depth.
+std::string_view turned_to_layout(ProductParams& p) {
+  if (p.k == 1) p.a_column = p.b_row = 1;
+  const bool a_along_rows = p.a_column != 1 && p.a_row == 1, b_along_columns = p.b_row != 1 && p.b_column == 1;
+  if (a_along_rows && !b_along_columns) transpose(p);
+  if (a_along_rows && b_along_columns) return "rc";
+  return a_along_rows || b_along_columns ? "dc" : "dd";
+}
+
+bool multiply_on_tensor_cores(ProductParams p, DType t, Device device) {
+  if (!is_allowed(t == DType::Float32 ? kTf32Products : kAnyFoldOrder)) return false;
+  const std::string_view layout = turned_to_layout(p);
+  const bool large = tiles_of(p, kMmaLargeTile) >= multiprocessors_of(device);
+  const std::string entry = tensor_core_entry(large ? "mma_product_128" : "mma_product_64", layout, t, device);
+  if (entry.empty()) return false;
+  if (large)
+    launch(entry, device, tiles_of(p, kMmaLargeTile) * kMmaLargeThreads, p, kMmaLargeThreads);
+  else
+    launch(entry, device, tiles_of(p, kMmaSmallTile) * kMmaSmallThreads, p, kMmaSmallThreads);
+  return true;
 }
 
 }  // namespace
@@ -32,8 +72,8 @@ bool run_product(const DeviceCall& c) {
   const std::size_t ra = a.sizes.size() - 2, rb = b.sizes.size() - 2;
   p.a_row = a.strides[ra], p.a_column = a.strides[ra + 1], p.b_row = b.strides[rb], p.b_column = b.strides[rb + 1];
   p.c_row = out.strides[r], p.c_column = out.strides[r + 1];
-  const std::int64_t tiles = (p.m + kProductTile - 1) / kProductTile * ((p.n + kProductTile - 1) / kProductTile);
-  launch(entry, out.device(), tiles * p.batches * kProductThreads, p, kProductThreads);
+  if (multiply_on_tensor_cores(p, out.dtype, out.device())) return true;
+  launch(entry, out.device(), tiles_of(p, kProductTile) * kProductThreads, p, kProductThreads);
   return true;
 }
 

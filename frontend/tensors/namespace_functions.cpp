@@ -7,6 +7,7 @@
 #include "ir/core/threads.h"
 #include "ir/infer/complex_calls.h"
 #include "ir/infer/promotion.h"
+#include "ir/reference/product_order.h"
 #include "ir/reference/uninitialised.h"
 #include "ir/run/eager.h"
 #include "ir/run/observed_parts.h"
@@ -255,11 +256,22 @@ PyRef deterministic_fill_function(const PassedArgs& call) {
   fills_uninitialised = checked(PyObject_IsTrue(on));
   return none_ref();
 }
+PyRef product_freedom_function(const PassedArgs& call) {
+  const auto [any_order, tf32, convolutions] =
+      arguments("_set_product_freedom", {"any_order", "tf32", "tf32_convolutions"}, call);
+  unsigned allowed = 0;
+  if (checked(PyObject_IsTrue(any_order))) allowed |= kAnyFoldOrder;
+  if (checked(PyObject_IsTrue(tf32))) allowed |= kTf32Products;
+  if (checked(PyObject_IsTrue(convolutions))) allowed |= kTf32Convolutions;
+  product_freedom = allowed;
+  return none_ref();
+}
 
 constexpr NativeRow kFunctions[] = {
     {"_observe_parts", observe_parts_function, "Whether ops, regions, kernels and breaks are noted for a profile."},
     {"_take_observed_parts", take_observed_parts_function, "Those noted so far: (kind, name, start, end, thread)."},
     {"_set_deterministic_fill", deterministic_fill_function, "Whether new tensors get values that stand out."},
+    {"_set_product_freedom", product_freedom_function, "What products on GPUs may do beside the defined order of sums."},
     {"manual_seed", manual_seed,
      "manual_seed(seed)\n\nStarts the default random stream anew from `seed` and gives its generator.", true},
     {"initial_seed", initial_seed, "initial_seed()\n\nThe seed the default random stream started from.", true},

@@ -1,0 +1,19 @@
+// What a program allows products on GPUs beside the defined order of sums (docs/numerics.md): tensor cores add in an
+// order of their own.
+#pragma once
+
+#include <atomic>
+
+namespace md {
+
+enum ProductFreedom : unsigned {
+  kAnyFoldOrder = 1,      // products of float16 and bfloat16
+  kTf32Products = 2,      // products of float32 may round their operands to tf32
+  kTf32Convolutions = 4,  // convolutions too
+};
+// Of the process; read at each call, so that compiled graphs follow a change.
+inline std::atomic<unsigned> product_freedom = 0;
+
+inline bool is_allowed(ProductFreedom freedom) { return product_freedom.load(std::memory_order_relaxed) & freedom; }
+
+}  // namespace md
