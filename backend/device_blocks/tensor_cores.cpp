@@ -1,3 +1,5 @@
+// A kernel is made for the lowest capability that has its instructions; a device runs the highest of those up to its
+// own.
 #include "backend/device_blocks/tensor_cores.h"
 
 #include <fmt/format.h>

@@ -12,6 +12,7 @@
 #include "frontend/values/rules.h"
 #include "ir/gradients/saved_tensor.h"
 #include "ir/graph/kept_dtype.h"
+#include "ir/reference/product_order.h"
 
 namespace md {
 
@@ -33,6 +34,17 @@ void record_call(Tracer& t, const PyRef& setter, const CallArgs& args) {
   t.effects.record(std::move(e));
 }
 
+constexpr const char* kSetProducts = "_set_product_freedom";
+
+// Products of the graph before the call and behind it differ: it has a place among them.
+void set_products_within(Tracer& t, const std::vector<PyRef>& given) {
+  Node n{NodeKind::State};
+  n.target = kSetProductFreedom;
+  n.name = kSetProducts;
+  for (const PyRef& g : given) n.args.push_back(Arg(checked(PyObject_IsTrue(g.get())) != 0));
+  t.graphs.current->append(std::move(n));
+}
+
 // What it sets is put back at the end of the trace (frontend/driver/ambient_kept.h).
 template <const char* const& name>
 ValueRef rule_setter(Tracer& t, CallArgs& args) {
@@ -51,6 +63,7 @@ ValueRef rule_setter(Tracer& t, CallArgs& args) {
     n.args = {Arg(default_dtype())};
     t.graphs.current->append(std::move(n));
   }
+  if (std::string_view(name) == kSetProducts) set_products_within(t, positional);
   return t.none();
 }
 
@@ -168,7 +181,8 @@ constexpr BuiltinRow kSettingRules[] = {
     {kSavedTensors, kAllowHooks, rule_hooks_refused<kAllowHooks>},
     {kSavedTensors, "disable_saved_tensors_hooks", rule_hooks_refused_within},
     {"minidynamo._dynamo.config_patches", "_use", rule_use_settings},
-    {"minidynamo._C", "_set_deterministic_fill", rule_setter<kSetFill>},
+    {"minidynamo._C", kSetFill, rule_setter<kSetFill>},
+    {"minidynamo._C", kSetProducts, rule_setter<kSetProducts>},
     {"minidynamo", "manual_seed", rule_manual_seed},
     {"minidynamo._C", "_set_grad_enabled", rule_switch_grad},
     {"minidynamo", "get_num_threads", rule_question<kInt, kNumThreads>},

@@ -4,6 +4,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/patched_config.h"
 #include "ir/core/threads.h"
+#include "ir/reference/product_order.h"
 #include "ir/reference/uninitialised.h"
 
 namespace md {
@@ -15,12 +16,14 @@ class AmbientKept {
       : dtype_(default_dtype()),
         device_(thread_modes.default_device),
         threads_(num_threads()),
-        fill_(fills_uninitialised) {}
+        fill_(fills_uninitialised),
+        products_(product_freedom) {}
   ~AmbientKept() {
     if (default_dtype() != dtype_) set_default_dtype(dtype_);
     if (thread_modes.default_device != device_) thread_modes.default_device = device_;
     if (num_threads() != threads_) set_num_threads(threads_);
     fills_uninitialised = fill_;
+    product_freedom = products_;
     patched_config.put_back();
   }
   AmbientKept(const AmbientKept&) = delete;
@@ -31,6 +34,7 @@ class AmbientKept {
   Device device_;
   int threads_;
   bool fill_;
+  unsigned products_;
 };
 
 }  // namespace md

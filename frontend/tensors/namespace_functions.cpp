@@ -259,11 +259,8 @@ PyRef deterministic_fill_function(const PassedArgs& call) {
 PyRef product_freedom_function(const PassedArgs& call) {
   const auto [any_order, tf32, convolutions] =
       arguments("_set_product_freedom", {"any_order", "tf32", "tf32_convolutions"}, call);
-  unsigned allowed = 0;
-  if (checked(PyObject_IsTrue(any_order))) allowed |= kAnyFoldOrder;
-  if (checked(PyObject_IsTrue(tf32))) allowed |= kTf32Products;
-  if (checked(PyObject_IsTrue(convolutions))) allowed |= kTf32Convolutions;
-  product_freedom = allowed;
+  set_product_freedom(checked(PyObject_IsTrue(any_order)), checked(PyObject_IsTrue(tf32)),
+                      checked(PyObject_IsTrue(convolutions)));
   return none_ref();
 }
 
@@ -271,7 +268,8 @@ constexpr NativeRow kFunctions[] = {
     {"_observe_parts", observe_parts_function, "Whether ops, regions, kernels and breaks are noted for a profile."},
     {"_take_observed_parts", take_observed_parts_function, "Those noted so far: (kind, name, start, end, thread)."},
     {"_set_deterministic_fill", deterministic_fill_function, "Whether new tensors get values that stand out."},
-    {"_set_product_freedom", product_freedom_function, "What products on GPUs may do beside the defined order of sums."},
+    {"_set_product_freedom", product_freedom_function,
+     "What products on GPUs may do beside the defined order of sums."},
     {"manual_seed", manual_seed,
      "manual_seed(seed)\n\nStarts the default random stream anew from `seed` and gives its generator.", true},
     {"initial_seed", initial_seed, "initial_seed()\n\nThe seed the default random stream started from.", true},

@@ -14,6 +14,13 @@ enum ProductFreedom : unsigned {
 // Of the process; read at each call, so that compiled graphs follow a change.
 inline std::atomic<unsigned> product_freedom = 0;
 
+inline void set_product_freedom(bool any_order, bool tf32, bool tf32_convolutions) {
+  product_freedom =
+      (any_order ? kAnyFoldOrder : 0u) | (tf32 ? kTf32Products : 0u) | (tf32_convolutions ? kTf32Convolutions : 0u);
+}
+
+inline constexpr const char* kSetProductFreedom = "_C._set_product_freedom";  // target of State nodes
+
 inline bool is_allowed(ProductFreedom freedom) { return product_freedom.load(std::memory_order_relaxed) & freedom; }
 
 }  // namespace md

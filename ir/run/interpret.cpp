@@ -9,6 +9,7 @@
 #include "ir/graph/kept_dtype.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/unbacked.h"
+#include "ir/reference/product_order.h"
 #include "ir/run/eager.h"
 #include "ir/run/run_callee.h"
 #include "ir/run/run_regions.h"
@@ -119,6 +120,8 @@ class Interpreter {
       case NodeKind::State:
         if (n.target == "_C._set_grad_enabled") set_grad_enabled(n.args.at(0).get<bool>());
         default_dtype_.apply(n);
+        if (n.target == kSetProductFreedom)
+          set_product_freedom(n.args.at(0).get<bool>(), n.args.at(1).get<bool>(), n.args.at(2).get<bool>());
         if (n.target == "_C._switch_inference") {
           thread_modes.inference = n.args.at(0).get<bool>();
           set_grad_enabled(n.args.at(1).get<bool>());

@@ -117,9 +117,14 @@ def _assemble_file(arguments):
     return [max(registers), sum(spills), sum(stacks), max(shared)]
 
 
+def _is_for(text, architecture):
+    """A text is for its target and what came later."""
+    return int(re.search(r"\.target sm_(\d+)", text)[1]) <= int(architecture.removeprefix("sm_"))
+
+
 def assemble_files(found):
     """As assemble(), of texts with many entries each."""
-    work = [(name, architecture) for name in found for architecture in ASSEMBLED]
+    work = [(name, a) for name, text in found.items() for a in ASSEMBLED if _is_for(text, a)]
     numbers = {name: {} for name in found}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         made = pool.map(_assemble_file, [(architecture, found[name]) for name, architecture in work])

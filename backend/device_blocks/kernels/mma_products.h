@@ -10,7 +10,8 @@ struct MatrixResult {
   typename Terms::T* data;
   Word rows, columns, row_step, column_step;
   [[gnu::always_inline]] void store(Word i, Word j, const float (&sums)[4]) const {
-    if (i < rows && j < columns) store_four<Terms>(data + i * row_step + j * column_step, column_step, columns - j, sums);
+    if (i < rows && j < columns)
+      store_four<Terms>(data + i * row_step + j * column_step, column_step, columns - j, sums);
   }
 };
 
@@ -55,17 +56,17 @@ template <class Tile, class Terms, bool left_along_rows, bool right_along_column
 }  // namespace md::device_blocks
 
 // Of each of the ways in which operands may lie, with large and with small tiles (kernel_params.h).
-#define MD_MMA_PRODUCT(name, Terms, left_along_rows, right_along_columns, tile, part_rows, part_columns)            \
-  MD_KERNEL void name(ProductParams p) {                                                                            \
-    using Tile = ResultTile<Terms, tile, tile, part_rows, part_columns>;                                            \
-    static_assert(Tile::kThreads == (tile == kMmaLargeTile ? kMmaLargeThreads : kMmaSmallThreads));                  \
-    MD_SHARED_ARRAY(unsigned char, shared, kStages* Tile::kStageBytes);                                             \
-    multiply_matrices<Tile, Terms, left_along_rows, right_along_columns, tile, tile>(p, shared);                    \
+#define MD_MMA_PRODUCT(name, Terms, left_along_rows, right_along_columns, tile, part_rows, part_columns) \
+  MD_KERNEL void name(ProductParams p) {                                                                 \
+    using Tile = ResultTile<Terms, tile, tile, part_rows, part_columns>;                                 \
+    static_assert(Tile::kThreads == (tile == kMmaLargeTile ? kMmaLargeThreads : kMmaSmallThreads));      \
+    MD_SHARED_ARRAY(unsigned char, shared, kStages* Tile::kStageBytes);                                  \
+    multiply_matrices<Tile, Terms, left_along_rows, right_along_columns, tile, tile>(p, shared);         \
   }
-#define MD_MMA_LAYOUTS(N, Terms, tile, part_rows, part_columns)                               \
+#define MD_MMA_LAYOUTS(N, Terms, tile, part_rows, part_columns)                                   \
   MD_MMA_PRODUCT(mma_product_##tile##_dd_##N, Terms, false, false, tile, part_rows, part_columns) \
   MD_MMA_PRODUCT(mma_product_##tile##_dc_##N, Terms, false, true, tile, part_rows, part_columns)  \
   MD_MMA_PRODUCT(mma_product_##tile##_rc_##N, Terms, true, true, tile, part_rows, part_columns)
-#define MD_MMA_PRODUCTS(N, Terms)        \
-  MD_MMA_LAYOUTS(N, Terms, 128, 64, 32)  \
+#define MD_MMA_PRODUCTS(N, Terms)       \
+  MD_MMA_LAYOUTS(N, Terms, 128, 64, 32) \
   MD_MMA_LAYOUTS(N, Terms, 64, 32, 32)

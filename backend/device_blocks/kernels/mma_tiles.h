@@ -45,7 +45,8 @@ struct OperandTile {
     } else {
 #pragma clang loop unroll(full)
       for (int r = 0; r < 4; ++r) {
-        const int i = row + lane / 4 + 8 * (right ? r / 2 : r % 2), q = 8 * step + lane % 4 + 4 * (right ? r % 2 : r / 2);
+        const int i = row + lane / 4 + 8 * (right ? r / 2 : r % 2),
+                  q = 8 * step + lane % 4 + 4 * (right ? r % 2 : r / 2);
         to[r] = *reinterpret_cast<const MD_SHARED std::uint32_t*>(tile + offset(i, q) + i % kChunk<T> * 4);
       }
     }
@@ -65,8 +66,8 @@ template <class T, class Element>
   *reinterpret_cast<MD_SHARED FourWords*>(to) = std::bit_cast<FourWords>(chunk);
 }
 
-// A matrix by its strides. `granule`: so many bytes of a chunk may be copied at once; 4 where the elements of float32 do
-// not lie side by side.
+// A matrix by its strides. `granule`: so many bytes of a chunk may be copied at once; 4 where the elements of float32
+// do not lie side by side.
 template <class Terms, bool along_rows>
 struct MatrixOperand {
   using T = typename Terms::T;
@@ -105,11 +106,13 @@ struct MatrixOperand {
     const bool within = along_rows ? q < depth : row < rows;
     return !within || left <= 0 ? 0 : left < kChunk<T> ? static_cast<int>(left) : kChunk<T>;
   }
+  // Eight lanes fill all banks with whole chunks; here groups of eight begin with different parts of theirs.
   template <int kBytes>
   [[gnu::always_inline]] static void copy_parts(SharedBytes* to, const T* from, Word step, int inside) {
-    constexpr int kSize = static_cast<int>(sizeof(T));
+    constexpr int kSize = static_cast<int>(sizeof(T)), kParts = 16 / kBytes;
 #pragma clang loop unroll(full)
-    for (int at = 0; at < 16; at += kBytes) {
+    for (int part = 0; part < kParts; ++part) {
+      const int at = (part + lane_in_warp() / 8) % kParts * kBytes;
       const int left = inside * kSize - at, kept = left < 0 ? 0 : left < kBytes ? left : kBytes;
       copy_ahead<kBytes>(to + at, kept ? from + at / kSize * (kBytes == kSize ? step : 1) : from, kept);
     }
@@ -145,7 +148,9 @@ struct ResultTile {
   SumFragment sums[kDown][kRight] = {};
 
   static int warp_row() { return static_cast<int>(thread_in_block()) / 32 / (kColumns / kWarpColumns) * kWarpRows; }
-  static int warp_column() { return static_cast<int>(thread_in_block()) / 32 % (kColumns / kWarpColumns) * kWarpColumns; }
+  static int warp_column() {
+    return static_cast<int>(thread_in_block()) / 32 % (kColumns / kWarpColumns) * kWarpColumns;
+  }
 
   template <class Tile, class Operand>
   [[gnu::always_inline]] static void fill(SharedBytes* tile, const Operand& from, Word row, Word q) {

@@ -17,9 +17,9 @@ using SumFragment = float[4];
 
 // `Terms`: what is multiplied. T is how it lies in memory, kCopiesAhead whether the device copies beside the program;
 // prepare() is done to each register of a fragment, rounded() gives the bits of a result.
-#define MD_MMA(shape_and_types)                                                                               \
-  asm volatile("mma.sync.aligned." shape_and_types " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"    \
-               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                    \
+#define MD_MMA(shape_and_types)                                                                             \
+  asm volatile("mma.sync.aligned." shape_and_types " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                 \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
 
 struct HalfTerms {
@@ -129,8 +129,7 @@ template <bool copies_ahead, int kLeft>
 inline int lane_in_warp() { return static_cast<int>(thread_in_block() % 32); }
 
 [[gnu::always_inline]] inline float exchanged(float value, int distance) {
-  return std::bit_cast<float>(
-      __nvvm_shfl_sync_bfly_i32(0xffffffffu, std::bit_cast<std::int32_t>(value), distance, 31));
+  return std::bit_cast<float>(__nvvm_shfl_sync_bfly_i32(0xffffffffu, std::bit_cast<std::int32_t>(value), distance, 31));
 }
 
 // Sums of a row of two neighbouring fragments: afterwards a lane has four neighbouring columns, from 4 * (lane % 4) on.

@@ -20,6 +20,7 @@
 #include "ir/infer/composite.h"
 #include "ir/infer/indexing.h"
 #include "ir/infer/unbacked.h"
+#include "ir/reference/product_order.h"
 
 namespace md {
 namespace {
@@ -81,6 +82,12 @@ class Functionalizer final : public OpCaller {
   }
 
  private:
+  bool any_on_gpu() const {
+    return std::ranges::any_of(traced_.nodes, [](const auto& n) {
+      return std::ranges::any_of(n->types, [](const TensorType& t) { return t.device.type == DeviceType::Cuda; });
+    });
+  }
+
   void step(const Node& n) {
     expect_compilable(n);
     switch (n.kind) {
@@ -92,6 +99,8 @@ class Functionalizer final : public OpCaller {
         meaning_[&n] = argument(n.args.at(0)).get<ListArg>().items.at(static_cast<std::size_t>(n.index));
         return;
       case NodeKind::State:
+        if (n.target == kSetProductFreedom && any_on_gpu())
+          throw NotFunctional("what products may do changes within it");
         if (n.target == kSetDefaultDType) throw NotFunctional("the default dtype changes within it");
         if (notes_ && n.target == "_C._set_grad_enabled") set_grad_enabled(n.args.at(0).get<bool>());
         // What is made there may not be kept for gradients: whether it is shows when the calls are recorded.

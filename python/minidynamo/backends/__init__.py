@@ -1,14 +1,14 @@
 """torch.backends: settings of the libraries that torch computes with, and which of them there are.
 
-The settings hold what they were set to. Nothing here reads them but the settings themselves: there are no kernels for
-other devices, and float32 is always computed in float32.
+The settings hold what they were set to. Those of products and convolutions say what GPUs may do; the CPU computes
+float32 in float32.
 """
 
 from importlib import import_module
 
 from .._absent import absent_names as _absent_names
 from .._absent import submodules as _submodules
-from . import _settings
+from . import _matmul, _settings
 
 
 def disable_global_flags():
@@ -25,5 +25,10 @@ def _load(name, missing):
     return import_module(f"{__name__}.{name}") if name in _submodules(__name__) else missing
 
 
-_settings.hold_settings(__name__, fp32_precision=_settings.Setting("none", _settings.precision_of("generic")))
+_settings.hold_settings(
+    __name__,
+    fp32_precision=_settings.Setting(
+        "none", _settings.precision_of("generic"), then=lambda _, value: _matmul.set_generic_precision(value)
+    ),
+)
 __getattr__ = _absent_names(__name__, _load)

@@ -1,7 +1,7 @@
 """Settings of torch.backends: attributes of modules that hold what they were set to.
 
-Kernels of other devices would read them. On the CPU they steer nothing, in torch as here; programs set them and read
-them back. The text of a setting's error names it.
+On the CPU they steer nothing, in torch as here; programs set them and read them back. Products on GPUs follow those
+that _matmul.py tells them of. The text of a setting's error names it.
 """
 
 import sys
@@ -35,10 +35,13 @@ class Thawed:
 
 
 class Setting:
-    """An attribute with a default; `check(value, name)` raises for what it cannot be set to. Read-only without one."""
+    """An attribute with a default; `check(value, name)` raises for what it cannot be set to. Read-only without one.
 
-    def __init__(self, default, check=None, freezes=True):
-        self.default, self.check, self.freezes = default, check, freezes
+    `then(holder, value)` is called after it was set.
+    """
+
+    def __init__(self, default, check=None, freezes=True, then=None):
+        self.default, self.check, self.freezes, self.then = default, check, freezes, then
 
     def __set_name__(self, owner, name):
         self.name, self.key = name, "_setting_" + name
@@ -56,6 +59,8 @@ class Setting:
             )
         self.check(value, self.name)
         setattr(holder, self.key, value)
+        if self.then is not None:
+            self.then(holder, value)
 
 
 def is_bool(value, name):

@@ -1,5 +1,8 @@
 // cp.async: copies into shared memory that are done only when somebody waits for them, and bytes are what they were
 // until then.
+#include <bit>
+#include <span>
+
 #include "elementwise.h"
 #include "memory_access.h"
 
@@ -16,31 +19,77 @@ void begin_copy(Warp& warp, const Instruction& i) {
     if (!warp.runs(lane)) continue;
     std::uint32_t kept = size ? std::min<std::uint32_t>(size[lane], i.bytes) : i.bytes;
     if (to[lane] >= kSharedWindow) to[lane] -= kSharedWindow;
-    warp.async_copies.back().push_back(
-        {from[lane], static_cast<std::uint32_t>(to[lane]), i.bytes, kept, static_cast<std::uint32_t>(lane)});
+    warp.async_copies.back().push_back({from[lane], static_cast<std::uint32_t>(to[lane]), i.bytes, kept,
+                                        static_cast<std::uint32_t>(lane), warp.async_issues});
+  }
+  ++warp.async_issues;
+}
+
+// What a lane reads of global memory, in pieces that are whole and aligned: of a shorter copy nothing behind it is
+// read.
+void read_part(Warp& warp, const Warp::AsyncCopy& one, std::byte* to) {
+  int lane = static_cast<int>(one.lane);
+  Addresses at = {};
+  for (std::uint32_t done = 0; done < one.kept;) {
+    std::uint32_t bytes = std::bit_floor(one.kept - done);
+    Place place;
+    at[lane] = one.from + done;
+    locate(warp, at, Space::kGlobal, bytes, AccessKind::kLoad, place);
+    check_written(warp, at, place, bytes);
+    if (warp.launch->checks.races) check_lane(warp, at, place, bytes, lane, false, false, nullptr);
+    std::memcpy(to + done, place.data[lane], bytes);
+    done += bytes;
   }
 }
 
-void finish(Warp& warp, const std::vector<Warp::AsyncCopy>& copies) {
+void read_whole(Warp& warp, std::span<const Warp::AsyncCopy> copies, std::byte (*values)[16]) {
+  Addresses at = {};
+  Place place;
+  warp.mask = 0;
+  std::uint32_t bytes = copies[0].bytes;
+  for (const auto& one : copies)
+    if (one.kept == bytes) at[one.lane] = one.from, warp.mask |= 1u << one.lane;
   std::uint32_t all = warp.mask;
-  for (const Warp::AsyncCopy& one : copies) {
+  if (!all) return;
+  locate(warp, at, Space::kGlobal, bytes, AccessKind::kLoad, place);
+  check_written(warp, at, place, bytes);
+  if (warp.launch->checks.races) check_reads(warp, at, place, bytes, false);
+  for (int lane = 0; lane < kLanes; ++lane)
+    if (all >> lane & 1) std::memcpy(values[lane], place.data[lane], bytes);
+}
+
+// The copies of one instruction.
+void finish_one(Warp& warp, std::span<const Warp::AsyncCopy> copies) {
+  std::byte values[kLanes][16] = {};
+  read_whole(warp, copies, values);
+  Addresses to = {};
+  std::uint32_t all = 0, bytes = copies[0].bytes;
+  for (const auto& one : copies) {
     warp.mask = 1u << one.lane;
-    int lane = static_cast<int>(one.lane);
-    std::byte value[16] = {};
-    Addresses at = {};
-    Place place;
-    if (one.kept) {
-      at[lane] = one.from;
-      locate(warp, at, Space::kGlobal, one.bytes, AccessKind::kLoad, place);
-      check_written(warp, at, place, one.kept);
-      if (warp.launch->checks.races) check_lane(warp, at, place, one.kept, lane, false, false, nullptr);
-      std::memcpy(value, place.data[lane], one.kept);
+    if (one.kept < bytes) {
+      if (one.from % bytes) warp.fail(kMisalignedAddress, "misaligned", "a copy from what is no multiple of its size");
+      read_part(warp, one, values[one.lane]);
     }
-    at[lane] = one.to;
-    locate(warp, at, Space::kShared, one.bytes, AccessKind::kStore, place);
-    if (warp.launch->checks.races) check_lane(warp, at, place, one.bytes, lane, true, false, value);
-    std::memcpy(place.data[lane], value, one.bytes);
-    std::memset(place.written[lane], 1, one.bytes);
+    to[one.lane] = one.to, all |= warp.mask;
+  }
+  warp.mask = all;
+  Place place;
+  locate(warp, to, Space::kShared, bytes, AccessKind::kStore, place);
+  for (const auto& one : copies) {
+    int lane = static_cast<int>(one.lane);
+    if (warp.launch->checks.races) check_lane(warp, to, place, bytes, lane, true, false, values[lane]);
+    std::memcpy(place.data[lane], values[lane], bytes);
+    std::memset(place.written[lane], 1, bytes);
+  }
+}
+
+void finish(Warp& warp, std::span<const Warp::AsyncCopy> copies) {
+  std::uint32_t all = warp.mask;
+  while (!copies.empty()) {
+    std::size_t count = 1;
+    while (count < copies.size() && copies[count].issue == copies[0].issue) ++count;
+    finish_one(warp, copies.first(count));
+    copies = copies.subspan(count);
   }
   warp.mask = all;
 }

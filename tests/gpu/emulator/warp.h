@@ -113,8 +113,10 @@ struct Warp {
   struct AsyncCopy {
     Address from;
     std::uint32_t to, bytes, kept, lane;  // kept: bytes that are copied; zeros follow
+    std::uint32_t issue;                  // number of the instruction among those of the warp
   };
   std::vector<std::vector<AsyncCopy>> async_copies;  // groups, the last not closed
+  std::uint32_t async_issues = 0;
 
   template <class T>
   T* at(Row row) {

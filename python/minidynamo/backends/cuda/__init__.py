@@ -1,4 +1,4 @@
-"""torch.backends.cuda: settings hold what they are set to."""
+"""torch.backends.cuda: what products on GPUs may do; other settings hold what they are set to."""
 
 import contextlib
 
@@ -30,7 +30,7 @@ class cuBLASModule:
 
     @property
     def allow_tf32(self):
-        """Whether float32 products might be computed in tf32 on a device that has it."""
+        """Whether float32 products are computed in tf32 on a device that has it."""
         return _matmul.allows_tf32()
 
     @allow_tf32.setter
@@ -46,6 +46,15 @@ class cuBLASModule:
     @fp32_precision.setter
     def fp32_precision(self, value):
         _matmul.set_cuda_precision(value)
+
+    @property
+    def fold_order(self):
+        """'defined', the bits of the CPU, or 'any': float16 and bfloat16 are multiplied on tensor cores."""
+        return _matmul.fold_order
+
+    @fold_order.setter
+    def fold_order(self, value):
+        _matmul.set_fold_order(value)
 
     def __getattr__(self, name):
         raise AttributeError(f"torch.backends.cuda.matmul has no setting {name!r}")

@@ -1,10 +1,13 @@
-"""torch.backends.cudnn: not available; its settings hold what they are set to."""
+"""torch.backends.cudnn: not available; its settings hold what they are set to.
+
+Convolutions on GPUs are computed in tf32 once a program sets `allow_tf32`, or `conv.fp32_precision` to "tf32".
+"""
 
 import contextlib
 import sys
 
 from ..._absent import absent_names as _absent_names
-from .. import _settings
+from .. import _matmul, _settings
 from .._settings import Setting
 
 _NAMES = (
@@ -16,9 +19,20 @@ _NAMES = (
     "fp32_precision",
     "depthwise_kernel",
 )
-conv = _settings.Precision("cuda", "conv")
+
+
+class _OfConvolutions(_settings.Precision):
+    fp32_precision = Setting(
+        "tf32",
+        _settings.precision_of("cudnn", lacks=("bf16",)),
+        freezes=False,
+        then=lambda _, value: _matmul.allow_convolutions(value == "tf32"),
+    )
+
+
+conv = _OfConvolutions("cuda", "conv")
 rnn = _settings.Precision("cuda", "rnn")
-conv.fp32_precision = rnn.fp32_precision = "tf32"
+rnn.fp32_precision = "tf32"
 
 
 def version():
@@ -65,15 +79,21 @@ def flags(
     fp32_precision="none",
     depthwise_kernel="auto",
 ):
-    """The settings within a block; also after disable_global_flags()."""
+    """The settings within a block; also after disable_global_flags().
+
+    A block may forbid tf32 for convolutions. As `allow_tf32` is True unless it is given, it does not allow it.
+    """
     given = (enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel)
+    said = _matmul.convolutions
     with _settings.Thawed():
         before = set_flags(*given)
+    _matmul.allow_convolutions(said if allow_tf32 else False)
     try:
         yield
     finally:
         with _settings.Thawed():
             set_flags(*before)
+        _matmul.allow_convolutions(said)
 
 
 _settings.hold_settings(
@@ -82,7 +102,7 @@ _settings.hold_settings(
     benchmark=Setting(False, _settings.is_bool),
     benchmark_limit=Setting(None, _settings.anything, freezes=False),
     deterministic=Setting(False, _settings.is_bool),
-    allow_tf32=Setting(True, _settings.is_bool),
+    allow_tf32=Setting(True, _settings.is_bool, then=lambda _, value: _matmul.allow_convolutions(value)),
     fp32_precision=Setting("none", _settings.precision_of("cudnn", lacks=("bf16",))),
     depthwise_kernel=Setting("auto", _settings.one_of("auto", "cudnn", "native")),
 )
