@@ -1,7 +1,8 @@
 // Tensors made of numbers, of positions and of random numbers.
+#include <algorithm>
 #include <cmath>
 
-#include "backend/device_blocks/device_call.h"
+#include "backend/device_blocks/kernel_calls.h"
 #include "ir/graph/op_ids.h"
 #include "ir/reference/reference.h"
 #include "ir/reference/uninitialised.h"
@@ -82,6 +83,19 @@ bool fill_line(const DeviceCall& c) {
   return true;
 }
 
+// Positions as int64s, which are converted.
+bool fill_triangle(const DeviceCall& c, bool lower) {
+  const TensorImpl& out = *c.out[0];
+  TriangleParams p{};
+  p.count = out.sizes[1], p.rows = c.whole(0), p.columns = c.whole(1), p.lower = lower;
+  p.offset = std::clamp(c.whole(2), -p.rows, p.columns);
+  if (is_storage_only(out.dtype)) return false;
+  const TensorRef places = empty_tensor(out.sizes, DType::Int64, out.device());
+  p.to = address_of(*places);
+  launch("triangle", out.device(), p.count, p);
+  return copy_elements(*places, out);
+}
+
 }  // namespace
 
 bool run_create(const DeviceCall& c) {
@@ -102,6 +116,10 @@ bool run_create(const DeviceCall& c) {
       return fill_line(c);
     case id::Eye:
       return fill_eye(c);
+    case id::TrilIndices:
+      return fill_triangle(c, true);
+    case id::TriuIndices:
+      return fill_triangle(c, false);
     default:
       return false;
   }
@@ -130,6 +148,7 @@ bool draw_each_event(const DeviceCall& c, int argument) {
 }  // namespace
 
 bool run_random(const DeviceCall& c) {
+  if (run_sampling(c)) return true;
   if (c.op.id == id::Bernoulli) return draw_each_event(c, 0);
   if (c.op.id == id::BernoulliTensor) return draw_each_event(c, 1);
   const TensorImpl& out = *c.out[0];

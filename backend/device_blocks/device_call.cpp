@@ -44,11 +44,23 @@ namespace {
   throw OpError(ErrorKind::Runtime, bounds);
 }
 
+[[noreturn]] void raise_weights(WrongWeights what) {
+  const char* said = what == WrongWeights::Negative ? "weights must be finite and not negative"
+                     : what == WrongWeights::NoSum
+                         ? "the weights of a row add up to 0"
+                         : "fewer weights than samples without replacement are greater than 0";
+  throw OpError(ErrorKind::Runtime, std::string("multinomial(): ") + said);
+}
+
 void raise_failure(const device::KernelStatus& status, const char* kernel) {
   if (static_cast<Failure>(status.code) == Failure::Position) raise_position(status);
   if (static_cast<Failure>(status.code) == Failure::Probability)
     throw OpError(ErrorKind::Runtime, "bernoulli(): probabilities must lie in [0, 1], but one is " +
                                           std::to_string(std::bit_cast<double>(status.details[0])));
+  if (static_cast<Failure>(status.code) == Failure::Source)
+    throw OpError(ErrorKind::Runtime, "masked_scatter(): Number of elements of source < number of ones in mask");
+  if (static_cast<Failure>(status.code) == Failure::Weights)
+    raise_weights(static_cast<WrongWeights>(status.details[0]));
   if (static_cast<Failure>(status.code) == Failure::Body) throw OpError(ErrorKind::Runtime, "ZeroDivisionError");
   device::raise_failed_body(status, kernel);
 }

@@ -7,6 +7,10 @@
 #include "backend/device/recorder.h"
 #include "backend/device_blocks/device_call.h"
 #include "backend/device_blocks/host_calls.h"
+#include "backend/device_blocks/kernel_calls.h"
+#include "ir/core/error.h"
+#include "ir/graph/dynamic.h"
+#include "ir/graph/op_ids.h"
 #include "ir/reference/device_copies.h"
 
 namespace md::device_blocks {
@@ -27,7 +31,19 @@ Arg brought(const Arg& a, Device here) {
   return items;
 }
 
+// Into results whose sizes were known all the same.
+bool run_made(const DeviceCall& c) {
+  const std::vector<TensorRef> made = md::run_dynamic(c.op, c.args);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (!(made[i]->sizes == c.out[i]->sizes))
+      throw InternalError(std::string(c.op.name()) + ": results of other sizes");
+    if (!copy_elements(*made[i], *c.out[i])) return false;
+  }
+  return true;
+}
+
 bool run_by_kernel(const DeviceCall& c) {
+  if (is_dynamic(c.op, c.args)) return run_made(c);
   switch (c.op.kind()) {
     case OpKind::Pointwise:
       return run_pointwise(c);
@@ -44,7 +60,24 @@ bool run_by_kernel(const DeviceCall& c) {
   }
 }
 
+Device device_of_operands(std::span<const Arg> args) { return args[0].get<TensorRef>()->device(); }
+
+bool make_by_kernel(const DeviceCall& c, std::vector<TensorRef>& made) {
+  return make_selected(c, made) || make_grouped(c, made);
+}
+
 }  // namespace
+
+bool DeviceEngine::run_dynamic(const Op& op, std::span<const Arg> args, std::vector<TensorRef>& made) {
+  const Device here = device_of_operands(args);
+  std::vector<Arg> here_args;
+  for (const Arg& a : args) here_args.push_back(brought(a, here));
+  if (make_by_kernel({op, here_args, {}}, made)) return true;
+  made.clear();
+  // Whoever asks for an element as a number wants it on the CPU.
+  if (op.id != id::Item && op.id != id::ItemNumber && op.id != id::Position) count_on_host(op);
+  return false;
+}
 
 void DeviceEngine::run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
   const Device here = out[0]->device();

@@ -8,6 +8,7 @@ namespace md::device_blocks {
 class DeviceEngine final : public Engine {
  public:
   void run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) override;
+  bool run_dynamic(const Op& op, std::span<const Arg> args, std::vector<TensorRef>& made) override;
 };
 
 // For DeviceType::Cuda. Registers only.

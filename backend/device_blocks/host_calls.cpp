@@ -53,12 +53,14 @@ class Copies {
 
 }  // namespace
 
+void count_on_host(const Op& op) {
+  const std::lock_guard hold(counts().lock);
+  ++counts().of[std::string(op.name())];
+}
+
 void run_on_host(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
   // Where nothing is computed, the engine of the CPU is asked for its errors alone.
-  if (std::ranges::any_of(out, [](const TensorRef& t) { return t->numel() > 0; })) {
-    const std::lock_guard hold(counts().lock);
-    ++counts().of[std::string(op.name())];
-  }
+  if (std::ranges::any_of(out, [](const TensorRef& t) { return t->numel() > 0; })) count_on_host(op);
   Copies copies;
   std::vector<Arg> host_args;
   std::vector<TensorRef> host_out;

@@ -11,6 +11,8 @@ namespace md::device_blocks {
 
 void run_on_host(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out);
 
+// Notes a call that somebody else does there.
+void count_on_host(const Op& op);
 // How often that was done in this process, by op.
 std::map<std::string, std::int64_t> host_calls();
 

@@ -61,8 +61,8 @@ bool run_joining(const DeviceCall& c) {
 }
 
 bool run_kernel(const DeviceCall& c) {
-  constexpr bool (*kFamilies[])(const DeviceCall&) = {run_joining, run_reading, run_writing,  run_product,
-                                                      run_lines,   run_windows, run_searching};
+  constexpr bool (*kFamilies[])(const DeviceCall&) = {run_joining, run_reading,   run_writing,   run_product, run_lines,
+                                                      run_windows, run_searching, run_selecting, run_grouping};
   for (const auto family : kFamilies)
     if (family(c)) return true;
   return false;

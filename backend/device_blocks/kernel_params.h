@@ -36,7 +36,9 @@ struct IndexTensor {
 };
 
 // What a kernel has found wrong (backend/device/statuses.h).
-enum class Failure : std::int32_t { None, Body, Position, Probability };
+enum class Failure : std::int32_t { None, Body, Position, Probability, Source, Weights };
+// What is wrong with weights.
+enum class WrongWeights : Word { Negative, NoSum, TooFew };
 
 inline constexpr int kMostOperands = 3;
 struct PointwiseParams {
@@ -188,6 +190,95 @@ struct ClassParams {
   Word classes;
   IndexTensor named;  // how a class outside is told
   std::uint64_t status;
+};
+
+// Flags: bytes that are 0 or 1. A block takes a tile of them.
+inline constexpr int kFlagThreads = 256, kFlagsOfThread = 8, kFlagTile = kFlagThreads * kFlagsOfThread;
+struct FlagParams {
+  Word total;
+  std::uint64_t flags;
+  std::uint64_t before;     // of each tile: how many are set in those before it; behind the last: in all
+  std::uint64_t positions;  // of those that are set, in order; or 0
+  std::uint64_t ranks;      // of each: how many before it are set; or 0
+};
+// Of each number the sum of those before it, and behind the last of all. By one block.
+struct SumsParams {
+  Word total;
+  std::uint64_t numbers, sums;
+};
+// Numbers of points of a space as rows of coordinates, outermost dimension first.
+struct CoordinatesParams {
+  Word count;
+  Space space;
+  std::uint64_t numbers, to;
+};
+// The place among `sums`, which ascend, of each number below their last.
+struct OwnersParams {
+  Word total, count;
+  std::uint64_t sums, to;
+};
+// Where the mask holds, elements of a dense source in order.
+struct TakeInTurnParams {
+  Space space;
+  Tensor to;
+  std::uint64_t flags, ranks, wanted, source;  // wanted: the address of how many the mask asks for
+  Word held;
+  std::uint64_t status;
+};
+
+// Dense rows of elements in an order in which equals are neighbours.
+struct RunParams {
+  Word count, length;
+  std::uint64_t values, order;  // order 0: as they lie
+  std::uint64_t flags;          // whether another row begins
+  std::uint64_t ranks, to;      // of group_numbers: the number of its group for each row
+};
+struct RunLengthParams {
+  Word count, total;
+  std::uint64_t starts, to;
+};
+// Passes of a merge sort of numbers of rows, compared element by element.
+struct MergeRowsParams {
+  Word count, width, length;
+  std::uint64_t values, order, to_order;
+};
+// Rows of sorted values with the positions they had.
+struct ModeParams {
+  LineParams lines;
+  std::uint64_t places;
+};
+struct CountParams {
+  Space space;
+  Tensor from;
+  std::uint64_t counts;
+  double low, high;
+  Word bins;
+};
+struct MeanParams {
+  Space space;
+  Tensor to;
+  std::uint64_t counts;
+};
+// Rows, then columns, of the elements of a triangle.
+struct TriangleParams {
+  Word count, rows, columns, offset, lower;
+  std::uint64_t to;
+};
+
+// Rows of weights, or of their running sums, with a number drawn for each result (or each weight).
+struct SampleParams {
+  Word rows, size, samples;
+  std::uint64_t weights, sums, to;
+  std::uint64_t seed, first;
+  std::uint64_t status;
+};
+// A round of swaps, which a shuffle does one after the other.
+struct ShuffleParams {
+  Word total, round;
+  std::uint64_t partners;  // of each position; negative where the swap has been done
+  std::uint64_t claims, order;
+  std::uint64_t left;  // one more than the last round after which there were swaps left
+  std::uint64_t seed, first;
 };
 
 inline constexpr int kWindowDims = 3;

@@ -56,24 +56,33 @@ void sort_rows(std::int64_t size, bool descending, TensorRef& values, TensorRef&
   }
 }
 
+// By merges that go between two buffers.
+bool sorted_lines(const TensorRef& x, int d, bool descending, TensorRef& values, TensorRef& positions) {
+  const std::int64_t total = x->numel();
+  const Device here = x->device();
+  const Line from = line_of(*x, d);
+  LineParams p{};
+  if (is_storage_only(x->dtype) || !lay_out(from.sizes, p.lines, {{from.strides, p.from.strides}})) return false;
+  values = empty_tensor({total}, x->dtype, here), positions = empty_tensor({total}, DType::Int64, here);
+  p.size = from.size, p.from_step = from.step;
+  p.from.data = address_of(*x), p.to.data = address_of(*values), p.positions.data = address_of(*positions);
+  launch(by_dtype("gather_lines", x->dtype), here, total, p);
+  sort_rows(p.size, descending, values, positions);
+  return true;
+}
+
 namespace {
 
-// Lines become rows of two buffers that merges go between; the last result is copied to its place.
 bool sort_lines(const DeviceCall& c) {
-  const TensorImpl& x = c.tensor(0);
-  const std::int64_t total = x.numel();
-  const Device here = x.device();
-  LineParams p{};
-  if (is_storage_only(x.dtype) || !lay_out_lines(c, x, p)) return false;
-  TensorRef values = empty_tensor({total}, x.dtype, here), positions = empty_tensor({total}, DType::Int64, here);
-  p.to.data = address_of(*values), p.positions.data = address_of(*positions);
-  launch(by_dtype("gather_lines", x.dtype), here, total, p);
-  sort_rows(p.size, c.args[2].get<bool>(), values, positions);
+  const TensorRef& x = c.args[0].get<TensorRef>();
+  TensorRef values, positions;
+  const int d = c.dim(x->dim());
+  if (!sorted_lines(x, d, c.args[2].get<bool>(), values, positions)) return false;
   // Rows of the buffers seen as the lines of the results.
-  const int d = c.dim(x.dim());
+  const std::int64_t size = x->dim() ? x->sizes[static_cast<std::size_t>(d)] : 1;
   const auto put = [&](const TensorImpl& rows, const TensorImpl& out) {
     DimVec strides(out.sizes.size());
-    std::int64_t step = p.size;
+    std::int64_t step = size;
     for (int i = out.dim(); i-- > 0;) {
       if (i == d) continue;
       strides[static_cast<std::size_t>(i)] = step;

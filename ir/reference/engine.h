@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "ir/graph/graph.h"
 
@@ -17,6 +18,9 @@ class Engine {
   // itself for an in-place call: then possibly strided, and each input is either that very element or disjoint. The
   // dtype of `out` is always the inferred one.
   virtual void run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) = 0;
+  // A call whose results have sizes that elements decide (ir/graph/dynamic.h), on tensors of another device than the
+  // CPU; it makes the results. False: the CPU does it on copies.
+  virtual bool run_dynamic(const Op& op, std::span<const Arg> args, std::vector<TensorRef>& made) { return false; }
 };
 Engine& reference_engine();
 Engine& engine();  // of the CPU: the installed one, else the reference

@@ -353,17 +353,20 @@ std::vector<TensorRef> run_dynamic(const Op& op, std::span<const Arg> args) {
   std::vector<Arg> open(args.begin(), args.end());
   open.at(static_cast<std::size_t>(op.schema.find("count"))) = NoneArg{};  // of a graph: no value yet
   const std::vector<TensorType> types = infer(op, open);                   // checks
-  for (const Row& row : kRows) {
-    if (row.op != op.id) continue;
+  const Row* row = std::ranges::find(kRows, op.id, &Row::op);
+  if (row == std::end(kRows))
+    throw InternalError(std::string(op.name()) + " has no kernel for results of unknown size");
+  std::vector<TensorRef> made;
+  const Device here = types[0].device;
+  if (here.is_cpu() || !engine(here).run_dynamic(op, open, made)) {
     for (Arg& a : open) a = readable_arg(a);
-    Results made = row.run(open);
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      made[i] = on_device(made[i], types[i].device);
-      made[i]->set_grad_state(types[i].grad_state());
-    }
-    return made;
+    made = row->run(open);
   }
-  throw InternalError(std::string(op.name()) + " has no kernel for results of unknown size");
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    made[i] = on_device(made[i], types[i].device);
+    made[i]->set_grad_state(types[i].grad_state());
+  }
+  return made;
 }
 
 void reference_kernel(ops::NonZero, const KernelCall& c) { run_into(c); }

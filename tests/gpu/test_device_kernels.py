@@ -5,34 +5,13 @@ from functools import partial
 import pytest
 
 import minidynamo as torch
+from gpu.device_results import DTYPES, FLOATS, INTEGERS, bits, made, same
 from minidynamo import _C
-
-FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
-INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-DTYPES = (*FLOATS, *INTEGERS, torch.bool)
-
-
-def made(*shape, dtype=torch.float32, seed=7):
-    torch.manual_seed(seed)
-    values = torch.randn(*shape, dtype=torch.float64) * 4
-    return (values > 0) if dtype == torch.bool else values.to(dtype)
 
 
 def positions(high, *shape, seed=5):
     torch.manual_seed(seed)
     return torch.randint(0, high, shape)
-
-
-def bits(value):
-    if isinstance(value, torch.Tensor):
-        return value.dtype, tuple(value.shape), value.stride(), repr(value.cpu().tolist())
-    return [bits(v) for v in value]
-
-
-def same(function, *given):
-    expected = bits(function(*given))
-    found = bits(function(*[g.cuda() if isinstance(g, torch.Tensor) else g for g in given]))
-    assert found == expected
 
 
 REDUCTIONS = {

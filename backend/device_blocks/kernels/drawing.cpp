@@ -1,31 +1,9 @@
 // Random numbers: the CPU's stream of Philox 4x32-10 (ir/tensor/philox.h), a counter to each thread.
-#include "backend/device_blocks/kernels/device.h"
+#include "backend/device_blocks/kernels/philox.h"
 #include "registry/ops/math.h"
 
 namespace md::device_blocks {
 namespace {
-
-struct Block {
-  std::uint32_t words[4];
-  std::uint64_t bits(int half) const { return std::uint64_t{words[2 * half + 1]} << 32 | words[2 * half]; }
-};
-
-inline Block philox_block(std::uint64_t seed, std::uint64_t counter) {
-  std::uint32_t x0 = static_cast<std::uint32_t>(counter), x1 = static_cast<std::uint32_t>(counter >> 32), x2 = 0,
-                x3 = 0;
-  std::uint32_t key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
-#pragma clang loop unroll(full)
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{0xD2511F53} * x0, b = std::uint64_t{0xCD9E8D57} * x2;
-    x0 = static_cast<std::uint32_t>(b >> 32) ^ x1 ^ key0;
-    x1 = static_cast<std::uint32_t>(b);
-    x2 = static_cast<std::uint32_t>(a >> 32) ^ x3 ^ key1;
-    x3 = static_cast<std::uint32_t>(a);
-    key0 += 0x9E3779B9;
-    key1 += 0xBB67AE85;
-  }
-  return {{x0, x1, x2, x3}};
-}
 
 inline void note_improbable(std::uint64_t status, double probability) {
   auto* s = at_address<NotedStatus>(status);
