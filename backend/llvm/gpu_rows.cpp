@@ -167,9 +167,7 @@ std::vector<llvm::Value*> GpuEmitter::fold_chunk(const std::vector<int>& reduces
 void GpuEmitter::fold_rounds(Value* first, Value* end, int team, int slots, std::vector<Value*>& carried,
                              const std::function<void(Value*, int, std::vector<Value*>&)>& fold_slot) {
   const int round = team * slots, times = schedule_.unroll;
-  const Size count = extent(nest_, schedule_.shape == GpuSchedule::Shape::Rows ? schedule_.cols : schedule_.folded);
-  const std::int64_t known = schedule_.one_chunk ? count.value() : -1;
-  if (known < 0 || known >= times * round) {
+  if (schedule_.rounds) {
     carried.push_back(first);
     Value* last = ir_.CreateSub(end, i64((times * slots - 1) * team));
     loop(first, last, i64(times * round), carried, [&](Value* k, std::vector<Value*>& now) {
@@ -179,7 +177,7 @@ void GpuEmitter::fold_rounds(Value* first, Value* end, int team, int slots, std:
     first = carried.back();
     carried.pop_back();
   }
-  if (known >= 0 && known % (times * round) == 0) return;
+  if (!schedule_.rest) return;
   loop(first, end, i64(round), carried, [&](Value* k, std::vector<Value*>& now) {
     fold_slot(k, 0, now);
     for (int slot = 1; slot < slots; ++slot) {

@@ -33,8 +33,8 @@ class KernelText {
   KernelText(const LoopNest& nest, const GpuSchedule& s, const Target& target)
       : rows_(s.rows), folded_(s.folded), cols_(s.cols) {
     words("llvm-" LLVM_VERSION_STRING, kBuildIdentity, target.code_key());
-    numbers(s.shape, s.rows.size(), s.folded.axes.empty(), s.x, s.y, s.width, s.fold_lanes, s.slots, s.unroll, s.chunk,
-            s.one_chunk, s.part, s.short_index, nest.buffers, nest.reduced != 0);
+    numbers(s.shape, s.rows.size(), s.folded.axes.empty(), s.x, s.y, s.width, s.fold_lanes, s.slots, s.unroll, s.rounds,
+            s.rest, s.chunk, s.one_chunk, s.part, s.short_index, nest.buffers, nest.reduced != 0);
     // Code for rows knows how long they are.
     const Size columns = extent(nest, s.cols);
     numbers(s.shape == GpuSchedule::Shape::Rows && columns.is_const() ? columns.value() : -1);

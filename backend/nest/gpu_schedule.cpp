@@ -156,6 +156,15 @@ int rounds_at_a_time(const LoopNest& nest, int slots) {
   return static_cast<int>(std::bit_floor(static_cast<unsigned>(fits)));
 }
 
+// How a chunk's elements are folded, of which a thread has `slots` lanes.
+void choose_rounds(const LoopNest& nest, GpuSchedule& s, int slots, const Size& count) {
+  s.unroll = rounds_at_a_time(nest, slots);
+  if (!s.one_chunk) return;
+  const std::int64_t together = std::int64_t{s.unroll} * s.fold_lanes;
+  s.rounds = count.value() >= together;
+  s.rest = count.value() % together != 0;
+}
+
 void schedule_elements(const LoopNest& nest, GpuSchedule& s) {
   if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back();
   if (schedule_tiles(nest, s)) return;
@@ -181,7 +190,7 @@ void schedule_rows(const LoopNest& nest, const Target& target, GpuSchedule& s, c
     s.x = kSegment * std::min(kMostTeams, power_at_least(std::max<std::int64_t>(chunks, count.is_const() ? 1 : 8)));
   }
   s.y = s.x > kSegment || s.part ? 1 : kThreads / 2 / s.x;
-  if (s.chunk > 1) s.unroll = rounds_at_a_time(nest, s.fold_lanes / s.team());
+  if (s.chunk > 1) choose_rounds(nest, s, s.fold_lanes / s.team(), count);
   if (count.is_const() && !s.part) s.kept = kept_rows(nest, count.value(), s.y, target);
 }
 
@@ -212,7 +221,7 @@ void schedule_columns(const LoopNest& nest, GpuSchedule& s, const Loop& folded) 
   const int together = s.one_chunk ? 1 : std::min(s.chunk == 1 ? kMostSingles : kMostChunks, power_at_least(chunks));
   if (s.fold_lanes > kMostLaneThreads) s.slots = s.fold_lanes / kMostLaneThreads;
   s.y = s.lane_threads() * (s.slots > 1 ? 1 : together);
-  s.unroll = rounds_at_a_time(nest, s.slots);
+  choose_rounds(nest, s, s.slots, count);
 }
 
 }  // namespace

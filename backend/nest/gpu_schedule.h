@@ -26,6 +26,8 @@ struct GpuSchedule {
   int fold_lanes = 0;
   int slots = 1;              // Columns: lanes of a thread
   int unroll = 1;             // Rows, Columns: elements of a lane that are loaded together
+  bool rounds = true;         // Rows, Columns: there may be as many elements as that for all lanes,
+  bool rest = true;           // and fewer behind them
   std::int64_t chunk = 0;     // elements folded in lanes before the tree
   bool one_chunk = false;     // no more elements than that, known now
   std::int64_t part = 0;      // Rows, Columns: a block folds so many elements and leaves what follows to another nest
