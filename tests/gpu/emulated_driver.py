@@ -21,6 +21,7 @@ VARIABLES = {
     "checks": "MINIDYNAMO_EMULATOR_CHECKS",
     "threads": "MINIDYNAMO_EMULATOR_THREADS",
     "limit": "MINIDYNAMO_EMULATOR_LIMIT",
+    "cache": "MINIDYNAMO_EMULATOR_CACHE",
 }
 LIBRARY = pathlib.Path(minidynamo.__file__).with_name("libminidynamo_cuda_emulated.so")
 

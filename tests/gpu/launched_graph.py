@@ -44,6 +44,10 @@ class LaunchedGraph:
         by_name = {f"l_{name}_": x for name, x in zip(function.__code__.co_varnames, inputs, strict=False)}
         self._contents = {i["memory"]: _bytes(by_name[i["name"]]) for i in self.given["inputs"]}
 
+    @property
+    def input_bytes(self):
+        return sum(map(len, self._contents.values()))
+
     def run(self, driver, texts=None):
         """The results on the device, with `texts` for the kernels; raises Finding. Memory ends where tensors do."""
         with _context(driver):
@@ -82,11 +86,10 @@ class LaunchedGraph:
         except CudaError as error:
             raise Finding("refused", str(error)) from None
         words = [_word(argument, memories) for argument in launch["arguments"]]
-        driver.library.mdEmulatorReset()
         shape = {"grid": launch["grid"], "block": launch["block"], "shared": launch["shared_bytes"]}
         code = driver.launch(function, *words, **shape, code=True) or driver.code("cuCtxSynchronize")
         if code:
-            found = driver.findings()
+            found = driver.findings()[-1:]
             raise Finding(found[0]["kind"] if found else f"code {code}", found[0]["text"] if found else "")
 
     def _result(self, driver, tensor, address, expected):

@@ -11,6 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "cache_model.h"
+
 namespace emulated {
 
 using Address = std::uint64_t;
@@ -64,6 +66,7 @@ class DeviceMemory {
 
   // Who accessed what, for the checks of races.
   CellPages& cells() { return *cells_; }
+  CacheModel& cache() { return cache_; }
   std::size_t offset(Address address) const { return address - base_; }
 
   // Where the bytes lie in this process, and the byte for each that tells whether it was written (1) or not (0).
@@ -83,6 +86,7 @@ class DeviceMemory {
   std::vector<Address> freed_;                 // oldest first
   std::map<Address, std::size_t> gaps_;        // ranges that may be used again
   std::unique_ptr<CellPages> cells_;
+  CacheModel cache_{CacheModel::bytes_from_environment()};
   mutable std::mutex mutex_;
   std::atomic<std::uint64_t> generation_{0};
 };

@@ -31,11 +31,13 @@ struct Extent {
   std::uint64_t count() const { return std::uint64_t{x} * y * z; }
 };
 
-// What one launch has done. Bytes are those asked for; sectors are the 32-byte pieces that each warp's access touches.
+// What one launch has done. Bytes are those asked for; sectors are the 32-byte pieces that each warp's access touches,
+// and of memory those that a cache of the device would not have (cache_model.h).
 struct Counters {
   std::uint64_t warp_instructions = 0, thread_instructions = 0;
   std::uint64_t global_loads = 0, global_load_bytes = 0, global_load_sectors = 0;
   std::uint64_t global_stores = 0, global_store_bytes = 0, global_store_sectors = 0;
+  std::uint64_t memory_load_sectors = 0, memory_store_sectors = 0;
   std::uint64_t shared_accesses = 0, shared_conflicts = 0;  // conflicts: further passes over the banks
   std::uint64_t local_accesses = 0, atomics = 0, barriers = 0, divergent_branches = 0;
   void add(const Counters& other);

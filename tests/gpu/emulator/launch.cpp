@@ -119,6 +119,8 @@ void Counters::add(const Counters& other) {
   global_stores += other.global_stores;
   global_store_bytes += other.global_store_bytes;
   global_store_sectors += other.global_store_sectors;
+  memory_load_sectors += other.memory_load_sectors;
+  memory_store_sectors += other.memory_store_sectors;
   shared_accesses += other.shared_accesses;
   shared_conflicts += other.shared_conflicts;
   local_accesses += other.local_accesses;

@@ -9,7 +9,7 @@
 namespace emulated {
 namespace {
 
-constexpr unsigned kSector = 32, kBanks = 32;
+constexpr unsigned kSector = kSectorBytes, kBanks = 32;
 
 // The least and the greatest address of the lanes that run, and whether these lie one behind the other.
 struct Bounds {
@@ -39,21 +39,29 @@ Bounds bounds_of(const Warp& warp, const Addresses& at, unsigned bytes) {
   return found;
 }
 
-std::uint64_t sectors(const Warp& warp, const Addresses& at, const Bounds& bounds, unsigned bytes) {
+// The sectors that are touched, each once. An access lies in one: it is no wider, and a multiple of its size.
+struct Sectors {
+  Address each[kLanes];
+  std::size_t count = 0;
+};
+
+void find_sectors(const Warp& warp, const Addresses& at, const Bounds& bounds, unsigned bytes, Sectors& found) {
   Address first = bounds.low / kSector, last = (bounds.high + bytes - 1) / kSector;
-  if (bounds.contiguous) return last - first + 1;
+  if (bounds.contiguous) {
+    for (Address one = first; one <= last; ++one) found.each[found.count++] = one;
+    return;
+  }
   if (last - first < 64) {
     std::uint64_t seen = 0;
     for (int lane = 0; lane < kLanes; ++lane)
       if (warp.runs(lane)) seen |= std::uint64_t{1} << (at[lane] / kSector - first);
-    return static_cast<std::uint64_t>(std::popcount(seen));
+    for (; seen; seen &= seen - 1) found.each[found.count++] = first + static_cast<unsigned>(std::countr_zero(seen));
+    return;
   }
-  Address each[kLanes];
-  std::size_t count = 0;
   for (int lane = 0; lane < kLanes; ++lane)
-    if (warp.runs(lane)) each[count++] = at[lane] / kSector;
-  std::sort(each, each + count);
-  return static_cast<std::uint64_t>(std::unique(each, each + count) - each);
+    if (warp.runs(lane)) found.each[found.count++] = at[lane] / kSector;
+  std::sort(found.each, found.each + found.count);
+  found.count = static_cast<std::size_t>(std::unique(found.each, found.each + found.count) - found.each);
 }
 
 // Further passes over the banks of shared memory: words of one bank that differ.
@@ -133,11 +141,18 @@ void count_access(Warp& warp, const Addresses& at, Space space, const Bounds& bo
   } else if (space == Space::kLocal) {
     ++counters.local_accesses;
   } else if (space == Space::kGlobal && warp.launch->checks.counters) {
-    std::uint64_t touched = sectors(warp, at, bounds, bytes);
+    Sectors touched;
+    find_sectors(warp, at, bounds, bytes, touched);
     bool load = kind == AccessKind::kLoad;
     (load ? counters.global_loads : counters.global_stores) += 1;
     (load ? counters.global_load_bytes : counters.global_store_bytes) += lanes * bytes;
-    (load ? counters.global_load_sectors : counters.global_store_sectors) += touched;
+    (load ? counters.global_load_sectors : counters.global_store_sectors) += touched.count;
+    CacheModel& cache = warp.launch->memory.cache();
+    const CacheModel::Traffic made = load                         ? cache.load(touched.each, touched.count)
+                                     : kind == AccessKind::kStore ? cache.store(touched.each, touched.count)
+                                                                  : cache.exchange(touched.each, touched.count);
+    counters.memory_load_sectors += made.read;
+    counters.memory_store_sectors += made.written;
   }
 }
 

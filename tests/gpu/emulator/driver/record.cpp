@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "settings.h"
+#include "devices.h"
 
 namespace emulated {
 namespace {
@@ -70,6 +70,8 @@ std::string text_of(const Launches& made) {
   put(text, "global_stores", c.global_stores);
   put(text, "global_store_bytes", c.global_store_bytes);
   put(text, "global_store_sectors", c.global_store_sectors);
+  put(text, "memory_load_sectors", c.memory_load_sectors);
+  put(text, "memory_store_sectors", c.memory_store_sectors);
   put(text, "shared_accesses", c.shared_accesses);
   put(text, "shared_conflicts", c.shared_conflicts);
   put(text, "local_accesses", c.local_accesses);
@@ -150,7 +152,9 @@ EMULATED_TEST_API std::size_t mdEmulatorFindings(char* to, std::size_t bytes) {
   return emulated::give(emulated::findings_text(), to, bytes);
 }
 
+// Caches are empty as well.
 EMULATED_TEST_API void mdEmulatorReset() {
+  for (const auto& device : emulated::devices()) device->memory->cache().forget();
   const std::lock_guard guard(emulated::record().lock);
   emulated::record().findings.clear();
   emulated::record().launches.clear();
