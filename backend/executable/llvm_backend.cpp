@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "backend/device/streams.h"
 #include "backend/executable/install.h"
@@ -39,21 +40,22 @@ class LlvmKernel final : public Kernel {
 
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
     if (executable_.draws_random) return run_restoring_generator(inputs, outputs);
+    run_sized(inputs, outputs);
+  }
+
+ private:
+  void run_sized(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) {
     if (fixed_)
       fixed_->run(inputs, outputs);
     else
       specialization_for(inputs)->run(inputs, outputs);
   }
 
- private:
   // A failed run is repeated eagerly and must draw the same numbers.
   void run_restoring_generator(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) {
     const DefaultStreams before;
     try {
-      if (fixed_)
-        fixed_->run(inputs, outputs);
-      else
-        specialization_for(inputs)->run(inputs, outputs);
+      run_sized(inputs, outputs);
     } catch (...) {
       before.put_back();
       throw;

@@ -25,7 +25,7 @@
 #include "ir/graph/callee.h"
 #include "ir/graph/op_ids.h"
 #include "ir/run/run_callee.h"
-#include "ir/tensor/generator.h"
+#include "ir/tensor/device_generators.h"
 #include "ir/tensor/handled.h"
 
 namespace md {
@@ -103,7 +103,7 @@ class PythonCallee final : public Callee {
       raw.push_back(held.back().get());
     }
     const auto named = keywords_ ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords_.get())) : 0;
-    const Generator before = state_of(default_generator());
+    const DefaultStreams before;
     std::vector<std::uint32_t> versions;
     for (const TensorRef& t : given) versions.push_back(t->storage->version);
     PyRef result;
@@ -118,11 +118,11 @@ class PythonCallee final : public Callee {
   }
 
   void note(const PyRef& result, const std::vector<TensorRef>& given, const std::vector<std::uint32_t>& versions,
-            Generator before, bool copies) const {
+            const DefaultStreams& before, bool copies) const {
     OpaqueCall call = known_;
     call.grads = grads;
     call.before = before;
-    call.after = state_of(default_generator());
+    call.after = DefaultStreams();
     call.result = result;
     if (!result) {
       PyObject *type, *value, *traceback;

@@ -20,27 +20,27 @@
 #include "frontend/values/tensor.h"
 #include "ir/run/eager.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/tensor/device_generators.h"
 #include "ir/tensor/extent.h"
-#include "ir/tensor/generator.h"
 
 namespace md {
 
 namespace {
 
-// The thread's gradient mode and the random stream as they were.
+// The thread's gradient mode and the random streams as they were.
 class Ambient {
  public:
-  explicit Ambient(bool grad) : grad_(md::grad_enabled()), generator_(default_generator()) { set_grad_enabled(grad); }
+  explicit Ambient(bool grad) : grad_(md::grad_enabled()) { set_grad_enabled(grad); }
   ~Ambient() {
     set_grad_enabled(grad_);
-    default_generator() = generator_;
+    streams_.put_back();
   }
   Ambient(const Ambient&) = delete;
   Ambient& operator=(const Ambient&) = delete;
 
  private:
   bool grad_;
-  Generator generator_;
+  const DefaultStreams streams_;
 };
 
 template <class F>

@@ -11,7 +11,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "ir/graph/op_ids.h"
 #include "ir/reference/engine.h"
-#include "ir/tensor/generator.h"
+#include "ir/tensor/device_generators.h"
 
 namespace md {
 
@@ -164,8 +164,7 @@ PyRef replay(std::span<const TensorRef> tensors) {
     return {};
   }
   write_again(call, tensors);
-  if (call.before.seed != call.after.seed || call.before.offset != call.after.offset)
-    set_state(default_generator(), call.after);
+  if (!(call.before == call.after)) call.after.put_back();
   record(call);
   if (!call.result) raise_again(call);
   return repeated_result(call, tensors);

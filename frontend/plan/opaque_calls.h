@@ -8,7 +8,7 @@
 #include "frontend/cpython/py_ref.h"
 #include "ir/run/eager.h"
 #include "ir/run/read_set.h"
-#include "ir/tensor/generator.h"
+#include "ir/tensor/device_generators.h"
 
 namespace md {
 
@@ -22,7 +22,7 @@ struct OpaqueCall {
   std::vector<GradState> grads;         // of its result tensors, in the program
   std::size_t positional = 0;           // arguments as the program wrote them
   PyRef keywords;                       // a tuple of names, or null
-  Generator before, after;              // the random stream around it
+  DefaultStreams before, after;         // the random streams around it
 };
 using OpaqueCalls = std::vector<OpaqueCall>;
 

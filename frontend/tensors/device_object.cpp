@@ -1,4 +1,6 @@
 // minidynamo.device and minidynamo.layout, and where new tensors are made. Devices without tensors can be named only.
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +10,7 @@
 #include "frontend/tensors/mirror_types.h"
 #include "ir/graph/text.h"
 #include "ir/infer/infer.h"
+#include "ir/tensor/device_runtime.h"
 
 namespace md {
 
@@ -41,8 +44,10 @@ std::string unicode_text(PyObject* o) {
   return s;
 }
 
-[[noreturn]] void throw_numbered(PyObject* number) {
-  throw OpError(ErrorKind::Runtime, numbered_device(unicode_text(checked(PyObject_Str(number)).get())));
+Device of_number(PyObject* number) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  return numbered_device(overflow > 0 ? std::numeric_limits<std::int64_t>::max() : value);  // -1 for too small ones
 }
 
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
@@ -54,7 +59,7 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
       throw PythonError{};
     }
     if (is_device(type) && index == Py_None) return Py_NewRef(type);
-    if (PyLong_CheckExact(type) && index == Py_None) throw_numbered(type);
+    if (PyLong_CheckExact(type) && index == Py_None) return device_object(of_number(type)).release();
     if (!PyUnicode_Check(type)) {
       PyErr_Format(PyExc_TypeError, "device(): argument 'type' must be str, not %.200s", Py_TYPE(type)->tp_name);
       throw PythonError{};
@@ -180,7 +185,7 @@ void set_default_device(Device d) { thread_modes.default_device = available(d); 
 Device named_device(PyObject* o) {
   if (is_device(o)) return value_of(o);
   if (PyUnicode_Check(o)) return parsed(unicode_text(o));
-  if (PyLong_CheckExact(o)) throw_numbered(o);
+  if (PyLong_CheckExact(o)) return of_number(o);
   PyErr_Format(PyExc_TypeError, "device must be a torch.device or str, not %.200s", Py_TYPE(o)->tp_name);
   throw PythonError{};
 }

@@ -17,8 +17,8 @@
 #include "ir/graph/handled_input.h"
 #include "ir/run/eager.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/tensor/device_generators.h"
 #include "ir/tensor/extent.h"
-#include "ir/tensor/generator.h"
 
 namespace md {
 
@@ -94,20 +94,20 @@ class RealOperands {
   std::map<const Node*, TensorRef> known_;
 };
 
-// The thread's gradient mode and the random stream as they were.
+// The thread's gradient mode and the random streams as they were.
 class AsTraced {
  public:
-  explicit AsTraced(bool grad) : grad_(md::grad_enabled()), generator_(default_generator()) { set_grad_enabled(grad); }
+  explicit AsTraced(bool grad) : grad_(md::grad_enabled()) { set_grad_enabled(grad); }
   ~AsTraced() {
     set_grad_enabled(grad_);
-    default_generator() = generator_;
+    streams_.put_back();
   }
   AsTraced(const AsTraced&) = delete;
   AsTraced& operator=(const AsTraced&) = delete;
 
  private:
   bool grad_;
-  Generator generator_;
+  const DefaultStreams streams_;
 };
 
 void collect_results(const Arg& result, std::vector<TensorRef>& out) {

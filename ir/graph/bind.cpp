@@ -8,6 +8,7 @@
 #include "ir/graph/graph.h"
 #include "ir/graph/op_table.h"
 #include "ir/graph/text.h"
+#include "ir/tensor/device_runtime.h"
 
 namespace md {
 namespace {
@@ -100,7 +101,7 @@ bool fits(ParamType t, const Arg& a) {
     case ParamType::DTypeOpt:
       return a.is<DType>();
     case ParamType::DeviceOpt:
-      return a.is<Device>() || a.is<std::string>();
+      return a.is<Device>() || a.is<std::string>() || (a.is<Size>() && a.get<Size>().is_const());
     case ParamType::MemoryFormat:
     case ParamType::MemoryFormatOpt:
       return a.is<MemoryFormat>();
@@ -147,6 +148,7 @@ Device named_device(const std::string& text) {
 Arg normalised(ParamType t, const Arg& a) {
   if (is_list_param(t) && a.is<Size>()) return ListArg{{a}};
   if (t == ParamType::DeviceOpt && a.is<std::string>()) return named_device(a.get<std::string>());
+  if (t == ParamType::DeviceOpt && a.is<Size>()) return numbered_device(a.get<Size>().value());
   if ((t == ParamType::Float || t == ParamType::FloatOpt) && a.is<Size>() && a.get<Size>().is_const()) {
     return static_cast<double>(a.get<Size>().value());
   }
@@ -375,9 +377,6 @@ std::string given_types(std::span<const Arg> args, const KwArgs& kwargs) {
   for (const OpId id : candidates) {
     BoundArgs bound;
     const Misfit m = attempt(op(id), args, kwargs, bound);
-    if (m.kind == Misfit::WrongType && op(id).schema.params[m.param].type == ParamType::DeviceOpt &&
-        m.value->is<Size>())
-      throw OpError(ErrorKind::Runtime, numbered_device(to_string(m.value->get<Size>())));
     const int s = m.kind == Misfit::WrongType || m.kind == Misfit::Missing ? m.param + 1 : 0;
     tie = s == score;
     if (s > score) best = &op(id), score = s;

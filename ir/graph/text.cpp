@@ -82,11 +82,6 @@ std::string device_repr(Device d) {
   return fmt::format("device(type='{}'{})", d.info().name, index);
 }
 
-std::string numbered_device(const std::string& number) {
-  return fmt::format("Cannot access device {}: a number means an accelerator, and there is none. Name 'cpu' instead.",
-                     number);
-}
-
 std::string invalid_device(const std::string& text) {
   return text.empty() ? "Device string must not be empty"
                       : "Invalid device string: '" + text + "' (a device is written 'cpu', 'meta' or 'cuda:0')";

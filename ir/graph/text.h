@@ -15,7 +15,6 @@ std::string python_repr(std::string_view v);      // "'m'"
 std::string python_repr(const Arg& a);
 std::string device_repr(Device d);                        // "device(type='cuda', index=1)"
 std::string invalid_device(const std::string& text);      // why it names no device
-std::string numbered_device(const std::string& number);   // why a number names none
 std::string python_tuple(const std::vector<Arg>& items);  // "(a, 1)", "(a,)", "()"
 
 }  // namespace md

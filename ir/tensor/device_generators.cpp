@@ -57,6 +57,11 @@ void DefaultStreams::put_back() const {
   for (std::size_t i = 0; i < devices_.size(); ++i) set_state(streams[i], devices_[i]);
 }
 
+bool DefaultStreams::operator==(const DefaultStreams& o) const {
+  const auto alike = [](const Generator& a, const Generator& b) { return a.seed == b.seed && a.offset == b.offset; };
+  return alike(cpu_, o.cpu_) && std::ranges::equal(devices_, o.devices_, alike);
+}
+
 Generator& DefaultStreams::of(Device d) {
   if (d.is_cpu()) return cpu_;
   const auto at = static_cast<std::size_t>(std::max<int>(d.index, 0));

@@ -19,6 +19,7 @@ class DefaultStreams {
  public:
   DefaultStreams();  // now
   void put_back() const;
+  bool operator==(const DefaultStreams& o) const;
   Generator& of(Device d);
 
  private:

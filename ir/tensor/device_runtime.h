@@ -104,4 +104,7 @@ class DeviceRuntime {
 DeviceRuntime* device_runtime(DeviceType type);
 void set_device_runtime(DeviceType type, DeviceRuntime* runtime);  // lives for ever
 
+// The CUDA device of a number; throws OpError(Runtime) for negative ones and where there is no device.
+Device numbered_device(std::int64_t number);
+
 }  // namespace md

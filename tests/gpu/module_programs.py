@@ -225,3 +225,25 @@ def mixed_precision():
     scaler.step(optimizer)
     scaler.update()
     assert model.weight.tolist() != before and scaler.get_scale() == 2.0**16
+
+
+def numbers_are_devices():
+    x = torch.ones(2)
+    for made in (
+        x.to(0),
+        x.cuda(0),
+        torch.ones(2, device=0),
+        torch.tensor([1.0, 1.0], device=0),
+        x.new_ones(2, device=0),
+        torch.nn.Linear(2, 2).to(0).weight,
+        torch.nn.Linear(2, 2, device=0).weight,
+        torch.compile(lambda x: x.to(0) + torch.zeros(2, device=0), fullgraph=True)(x),
+    ):
+        assert made.device == torch.device("cuda:0")
+    assert torch.device(0) == torch.device("cuda", 0) and torch.ones(1, device=1).get_device() == 1
+    for call in (lambda: torch.device(-1), lambda: x.to(-1), lambda: torch.ones(1, device=-1)):
+        with raises(RuntimeError, "must not be negative"):
+            call()
+    for call in (lambda: torch.ones(1, device=2), lambda: torch.device(1 << 70), lambda: x.to(1 << 40)):
+        with raises(RuntimeError, "invalid device ordinal"):
+            call()

@@ -18,6 +18,7 @@ from ..autograd.backward import passes as _passes
 from ..autograd.function import Function as _Function
 from ..autograd.function import Variable as _Variable
 from ..autograd.grad_mode import enable_grad as _enable_grad
+from ..cuda import random as _cuda_random
 from ..random import fork_rng as _fork_rng
 from ..random import get_rng_state as _get_rng_state
 from ..random import set_rng_state as _set_rng_state
@@ -32,8 +33,13 @@ __all__ = [
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
+    "set_device_states",
 ]
+
+
+_KINDS = ("cpu", "cuda")  # of devices, on which parts run
 
 
 class CheckpointError(RuntimeError):
@@ -151,11 +157,31 @@ def check_backward_validity(inputs):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3)
 
 
+def get_device_states(*args):
+    """The ordinals of the CUDA devices that tensors among the arguments are on, and the states of their streams."""
+    devices = sorted({t.get_device() for t in _tensors_in(args) if t.is_cuda})
+    return devices, [_cuda_random.get_rng_state(device) for device in devices]
+
+
+def set_device_states(devices, states, *, device_type=None):
+    """The streams go on from what get_device_states() gave."""
+    for device, state in zip(devices, states):
+        _cuda_random.set_rng_state(state, device)
+
+
+def _random_states(*args):
+    return _get_rng_state(), *get_device_states(*args)
+
+
 @contextlib.contextmanager
-def _random_numbers_of(state):
-    with _fork_rng(enabled=state is not None):
-        if state is not None:
-            _set_rng_state(state)
+def _random_numbers_of(states):
+    if states is None:
+        yield
+        return
+    own, devices, others = states
+    with _fork_rng(devices):
+        _set_rng_state(own)
+        set_device_states(devices, others)
         yield
 
 
@@ -166,7 +192,7 @@ class CheckpointFunction(_Function):
     def forward(ctx, run_function, preserve_rng_state, *args):
         check_backward_validity(args)
         ctx.run_function, ctx.mixed = run_function, _mixed_precision()
-        ctx.state = _get_rng_state() if preserve_rng_state else None
+        ctx.states = _random_states(*args) if preserve_rng_state else None
         ctx.args = [None if isinstance(a, _C.Tensor) else a for a in args]
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, _C.Tensor)]
         ctx.save_for_backward(*[args[i] for i in ctx.places])
@@ -183,7 +209,7 @@ class CheckpointFunction(_Function):
         for i, saved in zip(ctx.places, ctx.saved_tensors):
             args[i] = saved
         args = detach_variable(tuple(args))
-        with _random_numbers_of(ctx.state), ctx.mixed, _enable_grad():
+        with _random_numbers_of(ctx.states), _under(ctx.mixed), _enable_grad():
             outputs = ctx.run_function(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         flowing = [(y, g) for y, g in zip(outputs, grads) if isinstance(y, _C.Tensor) and y.requires_grad]
@@ -215,17 +241,25 @@ def _replaced(nest, others):
 
 
 def _mixed_precision():
-    """The region of autocast that is active now, to be entered again."""
-    kind = "cpu"
-    dtype, enabled = _amp_state.get_autocast_dtype(kind), _amp_state.is_autocast_enabled(kind)
-    return _amp_state.autocast(kind, dtype, enabled, _amp_state.is_autocast_cache_enabled())
+    """The regions of autocast that are active now, to be entered again."""
+    kept = _amp_state.is_autocast_cache_enabled()
+    facts = ((kind, _amp_state.get_autocast_dtype(kind), _amp_state.is_autocast_enabled(kind)) for kind in _KINDS)
+    return [_amp_state.autocast(kind, dtype, enabled, kept) for kind, dtype, enabled in facts]
+
+
+@contextlib.contextmanager
+def _under(regions):
+    with contextlib.ExitStack() as entered:
+        for region in regions:
+            entered.enter_context(region)
+        yield
 
 
 class _Part:
     """A call that is repeated in the backward pass."""
 
-    def __init__(self, function, args, kwargs, context_fn, state, checked):
-        self._function, self._given, self._state, self._checked = function, (args, kwargs), state, checked
+    def __init__(self, function, args, kwargs, context_fn, states, checked):
+        self._function, self._given, self._states, self._checked = function, (args, kwargs), states, checked
         self._forward_context, self._again_context = context_fn()
         self._mixed = _mixed_precision()
         # Gradients end at these, and go on outside.
@@ -244,7 +278,7 @@ class _Part:
     def run_again(self, others):
         """The tensors once more, computed from others in place of the inputs."""
         args, kwargs = _replaced(self._given, dict(zip(map(id, self.inputs), others)))
-        with _random_numbers_of(self._state), self._mixed, _enable_grad(), self._again_context:
+        with _random_numbers_of(self._states), _under(self._mixed), _enable_grad(), self._again_context:
             tensors = _tensors_in(self._function(*args, **kwargs))
         facts = [(t.shape, t.dtype, t.device) for t in tensors]
         if self._checked and facts != self._facts:
@@ -315,8 +349,8 @@ def _go_back(flowing, others, running):
         running.add(i, gradient)
 
 
-def _repeatable(function, args, kwargs, context_fn, state, checked):
-    part = _Part(function, args, kwargs, context_fn, state, checked)
+def _repeatable(function, args, kwargs, context_fn, states, checked):
+    part = _Part(function, args, kwargs, context_fn, states, checked)
     result, made = part.run()
     if not (_C.is_grad_enabled() and made):
         return result
@@ -362,8 +396,8 @@ def checkpoint(
         raise ValueError(f"determinism_check should be 'default' or 'none', not {determinism_check!r}")
     if debug:
         raise NotImplementedError("checkpoint(debug=True): operations of the part are not listed here")
-    state = _get_rng_state() if preserve else None
-    return _repeatable(function, args, kwargs, context_fn, state, determinism_check == "default")
+    states = _random_states(args, kwargs) if preserve else None
+    return _repeatable(function, args, kwargs, context_fn, states, determinism_check == "default")
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
