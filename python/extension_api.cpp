@@ -5,6 +5,8 @@
 #include <array>
 
 #include "frontend/tensors/tensor_object.h"
+#include "ir/infer/infer.h"
+#include "ir/tensor/device_runtime.h"
 #include "ir/tensor/extent.h"
 #include "python/minidynamo/include/minidynamo/api.h"
 
@@ -60,6 +62,10 @@ PyObject* to_object(MinidynamoTensor* t) {
 void retain(MinidynamoTensor* t) { impl(t)->retain(); }
 void release(MinidynamoTensor* t) { impl(t)->release(); }
 void* data(MinidynamoTensor* t) { return impl(t)->data(); }
+int device(MinidynamoTensor* t) {
+  const Device d = impl(t)->device();
+  return d.is_cpu() ? -1 : d.index;
+}
 int dtype(MinidynamoTensor* t) {
   return std::ranges::find(kNumbers, impl(t)->dtype, &std::pair<int, DType>::second)->first;
 }
@@ -68,7 +74,7 @@ const std::int64_t* sizes(MinidynamoTensor* t) { return impl(t)->sizes.data(); }
 const std::int64_t* strides(MinidynamoTensor* t) { return impl(t)->strides.data(); }
 int requires_grad(MinidynamoTensor* t) { return impl(t)->requires_grad; }
 
-MinidynamoTensor* make(int number, int rank, const std::int64_t* size, const std::int64_t* stride) {
+MinidynamoTensor* make(int number, int ordinal, int rank, const std::int64_t* size, const std::int64_t* stride) {
   return or_null([&]() -> MinidynamoTensor* {
     const auto row = std::ranges::find(kNumbers, number, &std::pair<int, DType>::first);
     if (row == kNumbers.end()) throw OpError(ErrorKind::Runtime, "a tensor of an element type that is not supported");
@@ -78,15 +84,16 @@ MinidynamoTensor* make(int number, int rank, const std::int64_t* size, const std
       dims.push_back(size[d]);
       if (stride) steps.push_back(stride[d]);
     }
-    if (!stride) return handle(empty_tensor(dims, row->second));
+    const Device place = ordinal < 0 ? kCpu : available(numbered_device(ordinal));
+    if (!stride) return handle(empty_tensor(dims, row->second, place));
     // Memory for all that the strides reach, which may be more or less than the elements.
-    Ref<Storage> storage = allocate_storage(checked_bytes(dims, steps, 0, row->second));
+    Ref<Storage> storage = allocate_storage(checked_bytes(dims, steps, 0, row->second), place);
     return handle(make_ref<TensorImpl>(std::move(storage), row->second, dims, steps, 0));
   });
 }
 
 const MinidynamoApi kApi = {
-    MINIDYNAMO_API_VERSION, from_object, to_object, retain, release, data, dtype, dim, sizes, strides,
+    MINIDYNAMO_API_VERSION, from_object, to_object, retain, release, data, device, dtype, dim, sizes, strides,
     requires_grad,          make};
 
 }  // namespace

@@ -1,5 +1,6 @@
 """What torch.cuda, torch.accelerator and their kin answer where there are two devices."""
 
+import tempfile
 import threading
 
 from programs_support import raises
@@ -247,3 +248,39 @@ def numbers_are_devices():
     for call in (lambda: torch.ones(1, device=2), lambda: torch.device(1 << 70), lambda: x.to(1 << 40)):
         with raises(RuntimeError, "invalid device ordinal"):
             call()
+
+
+EXTENSION = """
+std::string place(torch::Tensor t) {
+  std::ostringstream out;
+  out << t.device() << " " << t.is_cuda() << t.is_cpu() << " " << t.get_device() << " " << t.options().device();
+  return out.str();
+}
+torch::Tensor like(torch::Tensor t) { return torch::empty_like(t); }
+torch::Tensor zeros(torch::Tensor t) { return torch::zeros_like(t); }
+torch::Tensor cloned(torch::Tensor t) { return t.clone(); }
+double first(torch::Tensor t) { return static_cast<double>(t.accessor<float, 1>()[0]); }
+double number(torch::Tensor t) { return t.item<double>(); }
+int64_t address(torch::Tensor t) { return reinterpret_cast<int64_t>(t.data_ptr<float>()); }
+torch::Tensor made(int64_t device) {
+  return torch::empty({2}, torch::dtype(torch::kFloat).device(torch::Device(torch::kCUDA, static_cast<int>(device))));
+}
+"""
+
+
+def cpp_extensions():
+    """They see where a tensor is, and read elements of the CPU alone."""
+    from minidynamo.utils.cpp_extension import load_inline
+
+    names = ["place", "like", "zeros", "cloned", "first", "number", "address", "made"]
+    with tempfile.TemporaryDirectory() as folder:
+        module = load_inline("places", EXTENSION, functions=names, build_directory=folder)
+    x = torch.ones(1)
+    assert module.place(x) == "cpu 01 -1 cpu" and module.place(x.cuda(1)) == "cuda:1 10 1 cuda:1"
+    assert module.like(x.cuda(1)).device == torch.device("cuda:1") and module.made(1).get_device() == 1
+    assert module.address(x.cuda()) != 0 and module.number(x) == module.first(x) == 1
+    for function in (module.zeros, module.cloned, module.first, module.number):
+        with raises(RuntimeError, "the tensor is on cuda:0; copy it to the CPU first"):
+            function(x.cuda())
+    with raises(RuntimeError, "invalid device ordinal"):
+        module.made(7)

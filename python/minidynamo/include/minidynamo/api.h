@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <stdint.h>
 
-#define MINIDYNAMO_API_VERSION 1
+#define MINIDYNAMO_API_VERSION 2
 
 typedef struct MinidynamoTensor MinidynamoTensor;  // counted: retain, release
 
@@ -17,12 +17,13 @@ typedef struct {
   PyObject* (*to_object)(MinidynamoTensor* t);
   void (*retain)(MinidynamoTensor* t);
   void (*release)(MinidynamoTensor* t);
-  void* (*data)(MinidynamoTensor* t);  // of the first element
+  void* (*data)(MinidynamoTensor* t);  // of the first element; an address of the device that the tensor is on
+  int (*device)(MinidynamoTensor* t);  // the ordinal of its CUDA device; -1 for the CPU
   int (*dtype)(MinidynamoTensor* t);
   int (*dim)(MinidynamoTensor* t);
   const int64_t* (*sizes)(MinidynamoTensor* t);
   const int64_t* (*strides)(MinidynamoTensor* t);
   int (*requires_grad)(MinidynamoTensor* t);
-  // Uninitialised memory, row-major if `strides` is null.
-  MinidynamoTensor* (*make)(int dtype, int dim, const int64_t* sizes, const int64_t* strides);
+  // Uninitialised memory of a device, row-major if `strides` is null.
+  MinidynamoTensor* (*make)(int dtype, int device, int dim, const int64_t* sizes, const int64_t* strides);
 } MinidynamoApi;

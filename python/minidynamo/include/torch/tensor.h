@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "minidynamo/api.h"
+#include "torch/device.h"
 
 namespace c10 {
 
@@ -100,25 +101,6 @@ MINIDYNAMO_ELEMENT(float, Float)
 MINIDYNAMO_ELEMENT(double, Double)
 MINIDYNAMO_ELEMENT(bool, Bool)
 #undef MINIDYNAMO_ELEMENT
-
-enum class DeviceType : std::int8_t { CPU = 0, CUDA = 1 };
-constexpr DeviceType kCPU = DeviceType::CPU;
-constexpr DeviceType kCUDA = DeviceType::CUDA;
-
-class Device {
- public:
-  Device(DeviceType type = kCPU) : type_(type) {}
-  DeviceType type() const { return type_; }
-  bool is_cpu() const { return type_ == kCPU; }
-  bool is_cuda() const { return type_ == kCUDA; }
-  bool operator==(const Device& o) const { return type_ == o.type_; }
-  bool operator!=(const Device& o) const { return type_ != o.type_; }
-  std::string str() const { return is_cpu() ? "cpu" : "cuda"; }
-
- private:
-  DeviceType type_;
-};
-inline std::ostream& operator<<(std::ostream& out, const Device& d) { return out << d.str(); }
 
 // A view of a sequence of values somebody else holds.
 template <class T>
@@ -289,17 +271,26 @@ class Tensor {
   std::size_t element_size() const { return elementSize(scalar_type()); }
   std::size_t itemsize() const { return element_size(); }
   std::size_t nbytes() const { return element_size() * static_cast<std::size_t>(numel()); }
-  Device device() const { return Device(kCPU); }
-  bool is_cpu() const { return true; }
-  bool is_cuda() const { return false; }
+  Device device() const {
+    const int ordinal = c10::detail::api->device(handle());
+    return ordinal < 0 ? Device(kCPU) : Device(kCUDA, ordinal);
+  }
+  bool is_cpu() const { return device().is_cpu(); }
+  bool is_cuda() const { return device().is_cuda(); }
+  std::int64_t get_device() const { return device().index(); }
   bool requires_grad() const { return c10::detail::api->requires_grad(handle()) != 0; }
-  TensorOptions options() const { return TensorOptions(scalar_type()); }
+  TensorOptions options() const { return TensorOptions(scalar_type()).device(device()); }
   bool is_floating_point() const {
     const ScalarType t = scalar_type();
     return t == ScalarType::Float || t == ScalarType::Double || t == ScalarType::Half || t == ScalarType::BFloat16;
   }
 
   void* data_ptr() const { return c10::detail::api->data(handle()); }
+  // For who reads and writes the elements: those of a device are for its kernels.
+  void* data_on_cpu(const char* what) const {
+    TORCH_CHECK(is_cpu(), what, ": the tensor is on ", device(), "; copy it to the CPU first");
+    return data_ptr();
+  }
   template <class T>
   T* data_ptr() const {
     check_type<T>();
@@ -317,7 +308,7 @@ class Tensor {
   TensorAccessor<T, N> accessor() const {
     check_type<T>();
     TORCH_CHECK(dim() == N, "expected ", N, " dims but tensor has ", dim());
-    return TensorAccessor<T, N>(static_cast<T*>(data_ptr()), sizes().data(), strides().data());
+    return TensorAccessor<T, N>(static_cast<T*>(data_on_cpu("accessor()")), sizes().data(), strides().data());
   }
   template <class T>
   T item() const;
@@ -351,9 +342,10 @@ class Tensor {
 };
 
 inline Tensor make_tensor(const TensorOptions& options, IntArrayRef sizes, const std::int64_t* strides) {
-  TORCH_CHECK(options.device().is_cpu(), "tensors live on the CPU, not on ", options.device());
-  MinidynamoTensor* t =
-      c10::detail::api->make(static_cast<int>(options.dtype()), static_cast<int>(sizes.size()), sizes.data(), strides);
+  const Device device = options.device();
+  const int ordinal = device.is_cpu() ? -1 : device.has_index() ? device.index() : 0;
+  MinidynamoTensor* t = c10::detail::api->make(static_cast<int>(options.dtype()), ordinal,
+                                               static_cast<int>(sizes.size()), sizes.data(), strides);
   if (!t) throw PythonException();
   return Tensor(t);
 }
@@ -374,14 +366,14 @@ inline Tensor empty_like(const Tensor& t) { return empty_like(t, t.options()); }
 
 inline Tensor zeros_like(const Tensor& t, const TensorOptions& options) {
   Tensor out = empty_like(t, options);
-  std::memset(out.data_ptr(), 0, out.nbytes());
+  std::memset(out.data_on_cpu("zeros_like()"), 0, out.nbytes());
   return out;
 }
 inline Tensor zeros_like(const Tensor& t) { return zeros_like(t, t.options()); }
 
 inline Tensor zeros(IntArrayRef sizes, const TensorOptions& options = {}) {
   Tensor out = empty(sizes, options);
-  std::memset(out.data_ptr(), 0, out.nbytes());
+  std::memset(out.data_on_cpu("zeros()"), 0, out.nbytes());
   return out;
 }
 
@@ -415,7 +407,7 @@ Tensor full(IntArrayRef sizes, V value, const TensorOptions& options = {}) {
   Tensor out = empty(sizes, options);
   visit_type(out.scalar_type(), [&](auto element) {
     using T = decltype(element);
-    T* data = static_cast<T*>(out.data_ptr());
+    T* data = static_cast<T*>(out.data_on_cpu("full()"));
     for (std::int64_t i = 0, n = out.numel(); i < n; ++i) data[i] = static_cast<T>(value);
   });
   return out;
@@ -430,7 +422,7 @@ Tensor full_like(const Tensor& t, V value) {
 inline Tensor Tensor::clone() const {
   Tensor out = make_tensor(options(), sizes(), nullptr);
   const std::size_t bytes = element_size();
-  const char* from = static_cast<const char*>(data_ptr());
+  const char* from = static_cast<const char*>(data_on_cpu("clone()"));
   char* to = static_cast<char*>(out.data_ptr());
   const IntArrayRef size = sizes(), step = strides();
   std::vector<std::int64_t> at(size.size(), 0);
@@ -453,7 +445,7 @@ T Tensor::item() const {
   T out{};
   visit_type(scalar_type(), [&](auto element) {
     using E = decltype(element);
-    out = static_cast<T>(*static_cast<const E*>(data_ptr()));
+    out = static_cast<T>(*static_cast<const E*>(data_on_cpu("item()")));
   });
   return out;
 }
