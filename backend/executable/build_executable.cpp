@@ -170,9 +170,9 @@ class ExecutableBuilder {
       throw InternalError(n.name + ": this backend does not run " + std::string(o.name()));
     executable_.draws_random |= o.kind() == OpKind::Random;
     Launch s{.name = "aten::" + o.public_name, .can_fail = o.decl->can_fail, .op = n.op, .args = n.args};
-    if (target_.is_gpu()) s.line = user_line(n);
     for_each_input(n, [&](const Node* in) { places_.use(places_.of(in)); });
     if (n.types.empty()) throw InternalError(n.name + " has no tensor result");
+    if (!n.types[0].device.is_cpu()) s.line = user_line(n);
     for (const TensorType& t : n.types) {
       const Place p = places_.add({.type = t});
       if (!n.multi) places_.set(n, p);
