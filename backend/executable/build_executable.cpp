@@ -206,6 +206,7 @@ class ExecutableBuilder {
     const Node* out = graph_.output();
     if (!out) throw InternalError("a graph without output");
     std::unordered_map<const Node*, int> seen;
+    std::vector<const Node*> roots;
     for (const Arg& a : out->args.at(0).get<ListArg>().items) {
       const auto* n = a.get_if<Node*>();
       if (!n) throw InternalError("an output that is no tensor");
@@ -215,7 +216,17 @@ class ExecutableBuilder {
       const auto [first, fresh] = seen.emplace(*n, static_cast<int>(executable_.outputs.size()));
       executable_.output_inputs.push_back((*n)->kind == NodeKind::Placeholder ? s.input : -1);
       executable_.output_repeats.push_back(fresh ? -1 : first->second);
+      roots.push_back(*n);
+      while (is_view(*roots.back()) && roots.back()->op != id::Detach)
+        roots.back() = roots.back()->args[0].get<Node*>();
+      executable_.output_detached.push_back(is_view(*roots.back()));
       executable_.outputs.push_back(std::move(p));
+    }
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      const auto base = seen.find(roots[i]);
+      const bool shows_part = base != seen.end() && !roots[i]->type().requires_grad &&
+                              out->args[0].get<ListArg>().items[i].get<Node*>() != roots[i];
+      executable_.output_bases.push_back(shows_part ? base->second : -1);
     }
   }
 

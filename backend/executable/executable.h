@@ -85,6 +85,10 @@ struct Executable {
   std::vector<Place> outputs;
   // Per output: the input it is, or the earlier output; else -1. Another view of the same place is a tensor of its own.
   std::vector<int> output_inputs, output_repeats;
+  // Per output that is a view: whether gradients do not follow what is written through it, and the output that it shows
+  // a part of; else -1.
+  std::vector<bool> output_detached;
+  std::vector<int> output_bases;
   std::vector<Place> inputs;
   std::shared_ptr<ShapeEnv> shapes;
   std::vector<SymbolSource> symbols;  // where each symbol's value is read

@@ -158,8 +158,10 @@ Arg Specialization::sized(const Arg& a) {
 }
 
 void Specialization::size_outputs() {
+  has_bases_ = std::ranges::any_of(executable_.output_bases, [](int base) { return base >= 0; });
   for (std::size_t i = 0; i < executable_.outputs.size(); ++i) {
-    outputs_.push_back({sized(executable_.outputs[i]), executable_.output_inputs[i], executable_.output_repeats[i]});
+    outputs_.push_back({sized(executable_.outputs[i]), executable_.output_inputs[i], executable_.output_repeats[i],
+                        executable_.output_detached[i], executable_.output_bases[i]});
   }
 }
 
@@ -277,12 +279,16 @@ TensorRef Specialization::tensor(const SizedTensor& t, Frame& f) const {
   return view(f.outputs[static_cast<std::size_t>(m.owner)]->storage, 0);
 }
 
-// A result that shows memory another tensor owns; of a whole input too a tensor of its own.
-TensorRef Specialization::output_view(const SizedTensor& t, Frame& f) const {
+// A result that shows memory another tensor owns; of a whole input too a tensor of its own. That it is a view of the
+// input a later write goes by.
+TensorRef Specialization::output_view(const SizedOutput& o, Frame& f) const {
+  const SizedTensor& t = o.tensor;
   const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
-  if (m.kind != Slot::Kind::Input || !t.whole) return tensor(t, f);
-  const TensorImpl& x = *f.inputs[static_cast<std::size_t>(m.input)];
-  return make_ref<TensorImpl>(x.storage, t.dtype, t.sizes, t.strides, x.offset);
+  if (m.kind != Slot::Kind::Input) return tensor(t, f);
+  const TensorRef x(f.inputs[static_cast<std::size_t>(m.input)]);
+  TensorRef made = make_ref<TensorImpl>(x->storage, t.dtype, t.sizes, t.strides, x->offset + t.shift);
+  if (!o.detached && !x->requires_grad) made->base = x->base ? x->base : x;
+  return made;
 }
 
 Arg Specialization::argument(const Arg& a, Frame& f) const {
@@ -466,8 +472,11 @@ void Specialization::run(std::span<TensorImpl* const> inputs, std::span<TensorRe
     else if (o.same_as >= 0)
       outputs[i] = outputs[static_cast<std::size_t>(o.same_as)];
     else if (slots_[static_cast<std::size_t>(o.tensor.slot)].owner != static_cast<int>(i))
-      outputs[i] = output_view(o.tensor, f);
+      outputs[i] = output_view(o, f);
   }
+  if (!has_bases_) return;
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    if (outputs_[i].base >= 0) outputs[i]->base = outputs[static_cast<std::size_t>(outputs_[i].base)];
 }
 
 }  // namespace md

@@ -72,6 +72,8 @@ class Specialization {
     SizedTensor tensor;
     int input = -1;    // it is that very input
     int same_as = -1;  // it is that earlier output
+    bool detached = false;
+    int base = -1;  // the output it shows a part of
   };
   struct Frame;  // one run
 
@@ -96,7 +98,7 @@ class Specialization {
   void call_out(const SizedLaunch& s, Frame& f) const;
   std::vector<TensorRef> run_region(const Specialization& region, std::span<const TensorRef> operands) const;
   TensorRef tensor(const SizedTensor& t, Frame& f) const;
-  TensorRef output_view(const SizedTensor& t, Frame& f) const;
+  TensorRef output_view(const SizedOutput& o, Frame& f) const;
   Arg argument(const Arg& a, Frame& f) const;
 
   const Executable& executable_;
@@ -107,6 +109,7 @@ class Specialization {
   std::vector<SizedOutput> outputs_;
   std::unordered_map<const Node*, SizedTensor> operands_;  // of calls
   std::vector<ArenaSize> arenas_;
+  bool has_bases_ = false;   // some outputs are views of others
   bool holds_ = false;       // some slots have memory of their own
   bool takes_long_ = false;  // some launch does
   // The commonest executable: one nest on one thread from inputs and constants to one output.

@@ -380,14 +380,14 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     const GradMode mode(grad_enabled);
     if (inplace) check_inference_write(*this, *self);
     if (setitem) {
-      take_on_grad(*self, check_traced_assignment(*this, n, check_later), target);
+      take_on_grad(*graphs.current, *self, check_traced_assignment(*this, n, check_later), target);
     } else {
       if (inplace) check_writable(*self);
       if (op(n.op).kind() == OpKind::View) check_pending(n);
       n.types = infer_traced(*this, n, call.args, handed_back, check_later);
       n.multi = op(call.op).schema.results != 1;
       if (handled) stand_ins = call_stand_ins(*this, args, n, call, inplace);
-      if (inplace) note_write(*self, op(n.op), n.types.at(0), target);
+      if (inplace) note_write(*graphs.current, *self, op(n.op), n.types.at(0), target);
     }
   } catch (const OpError& e) {
     report_op_error(e, n);

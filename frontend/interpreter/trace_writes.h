@@ -13,8 +13,9 @@ bool is_inplace_method(const std::string& name);
 // Before the result is known. Throws OpError(Runtime) for what autograd does not let anybody write to.
 void check_writable(const TensorValue& self);
 // self.op_(...), whose result would be `result`. Throws OpError(Runtime) if that does not fit.
-void note_write(TensorValue& self, const Op& op, const TensorType& result, const std::string& target);
-// A tensor that what requires grad is written to requires it, too. Breaks where the program would see that of an input.
-void take_on_grad(TensorValue& self, bool gradient, const std::string& target);
+void note_write(const Graph& g, TensorValue& self, const Op& op, const TensorType& result, const std::string& target);
+// A tensor that what requires grad is written to requires it, too. Breaks where the program would see that of an input,
+// or of another tensor that shows the same memory.
+void take_on_grad(const Graph& g, TensorValue& self, bool gradient, const std::string& target);
 
 }  // namespace md

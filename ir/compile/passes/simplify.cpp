@@ -115,7 +115,8 @@ void read_numbers_on_cpu(Node& n) {
   BoundArgs args = n.args;
   bool any = false;
   for (Arg& a : args) {
-    const Node* const brought = node(a);
+    const Node* brought = node(a);
+    while (brought && brought->kind == NodeKind::Op && brought->op == id::Expand) brought = node(brought->args[0]);
     if (!brought || brought->kind != NodeKind::Op || brought->op != id::CopyToDevice) continue;
     Node* const number = node(brought->args[0]);
     const TensorType &from = number->type(), &to = brought->type();
