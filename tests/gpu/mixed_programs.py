@@ -272,6 +272,8 @@ _OPTIMIZERS = {
     "Adam": dict(lr=0.1, amsgrad=True),
     "AdamW": dict(lr=0.1),
     "NAdam": {},
+    "RAdam": dict(lr=0.1),
+    "ASGD": dict(lr=0.1, t0=1),
     "RMSprop": dict(momentum=0.5, centered=True),
     "Adagrad": {},
     "Adamax": {},
@@ -280,14 +282,14 @@ _OPTIMIZERS = {
 }
 
 
-def _steps(name, device, compiled):
+def _steps(name, device, compiled, steps=3):
     numbers = numpy.random.default_rng(0)
     parameters = [torch.tensor(numbers.standard_normal(shape)).float().to(device) for shape in ((4, 5), (7,), (3, 3))]
     optimizer = getattr(torch.optim, name)([p.requires_grad_() for p in parameters], **_OPTIMIZERS[name])
     step, launches = optimizer.step, []
     if compiled:
         step = torch.compile(optimizer.step, fullgraph=True)
-    for k in range(3):
+    for k in range(steps):
         for p in parameters:
             p.grad = p.detach() * 0.5 + k
         _launched()
@@ -308,8 +310,39 @@ def steps_of_optimizers():
         assert all(map(_is_same, (t.detach() for t in on_cpu + states_on_cpu), here)), name
         counters = [t for t in states if t.dim() == 0]
         assert name == "SGD" or (len(counters) >= 3 and not any(t.is_cuda for t in counters)), name
+        copies = launches[-1].pop("copy", 0)  # of what is read again after it was written
+        assert copies == (6 if name == "ASGD" else 0), launches
         assert all(kernel.startswith("fused_") for kernel in launches[-1]), launches
         assert sum(launches[-1].values()) == 3, launches  # one for each parameter
+
+
+def counters_on_the_gpu():
+    """With capturable=True a captured graph counts as well."""
+    for name in ("Adam", "NAdam", "RAdam", "ASGD"):
+        dynamo.reset()
+        wanted, _, _ = _steps(name, "cuda", False, steps=8)
+        numbers = numpy.random.default_rng(0)
+        parameters = [torch.tensor(numbers.standard_normal(shape)).float().cuda() for shape in ((4, 5), (7,), (3, 3))]
+        given = [p.requires_grad_() for p in parameters]
+        optimizer = getattr(torch.optim, name)(given, capturable=True, **_OPTIMIZERS[name])
+        graph = None
+        for p in parameters:
+            p.grad = torch.zeros_like(p)
+        for k in range(8):
+            for p in parameters:
+                p.grad.copy_(p.detach() * 0.5 + k)
+            if k < 2:
+                step = torch.compile(optimizer.step, fullgraph=True) if k else optimizer.step
+                step()
+                continue
+            if graph is None:
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    optimizer.step()
+            graph.replay()
+        assert all(map(_is_same, wanted, parameters)), name
+        states = [t for state in optimizer.state.values() for t in state.values()]
+        assert all(t.is_cuda for t in states), name
 
 
 def programs_are_told_honestly():

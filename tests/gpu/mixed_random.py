@@ -26,7 +26,7 @@ WITH_NUMBER = [
 NUMBERS = [
     "{n} * 0.5 + {m}",
     "torch.tanh({n})",
-    "torch.tensor({x}) * {n}",
+    "torch.tensor({x})",
     "{a}.sum().to('cpu', copy=True) * 0.1",
     "{c}[1, 2] * 1",
     "{c}.amax()",
@@ -71,8 +71,7 @@ class _Program:
             self.lines.append(f"{name} = {source}.to('{device}', copy=True)")
         elif kind == 1:
             device = self.random.choice(DEVICES)
-            number = self.random.choice(self.numbers)
-            self.lines.append(f"{name} = torch.full((3, 4), 0.25, device='{device}') * {number}")
+            self.lines.append(f"{name} = torch.full((3, 4), 0.25, device='{device}')")
         elif kind == 2:
             number = f"n{len(self.lines)}"
             self.lines.append(f"{number} = {self.filled(self.random.choice(NUMBERS))[0]}")

@@ -77,7 +77,8 @@ class Adam(_PerParameter):
         state.update({name: _C.zeros_like(param) for name in names})
 
     def _update(self, param, grad, group, state):
-        if group["fused"] and not is_compiling() and update_fused(param, grad, group, state):
+        in_one = group["fused"] and not group["capturable"] and not is_compiling()
+        if in_one and update_fused(param, grad, group, state):
             return
         grad = decayed(param, grad, group)
         beta1, beta2 = group["betas"]

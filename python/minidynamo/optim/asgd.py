@@ -3,7 +3,7 @@
 from .. import _C
 from .._absent import absent_names as _absent_names
 from .optimizer import _check_lr, _check_not_negative, _number_state, _PerParameter
-from .update_terms import decayed, to_scalar
+from .update_terms import add_scaled, decayed, number_of, to_scalar
 
 __all__ = ["ASGD"]
 
@@ -53,23 +53,26 @@ class ASGD(_PerParameter):
 
     def _begin(self, param, group, state):
         state["step"] = _number_state(0)
-        state["eta"] = _number_state(to_scalar(group["lr"]))
+        state["eta"] = _number_state(0).add_(to_scalar(group["lr"]))
         state["mu"] = _number_state(1)
         state["ax"] = _C.zeros_like(param)
 
     def _update(self, param, grad, group, state):
         grad = decayed(param, grad, group)
         lr, lambd, mean = to_scalar(group["lr"]), group["lambd"], state["ax"]
-        eta = state["eta"].item()
+        eta, steps, begins = number_of(state, "eta"), number_of(state), number_of(state, "mu") == 1
         param.mul_(1 - lambd * eta)
-        param.add_(grad, alpha=-eta)
-        if state["mu"].item() == 1:
+        add_scaled(param, grad, -eta)
+        if isinstance(begins, _C.Tensor):
+            mean.copy_(_C.where(begins, param, mean + (param - mean) * state["mu"]))
+        elif begins:
             mean.copy_(param)
         else:
             mean.add_(param.sub(mean).mul_(state["mu"]))
-        steps = state["step"].item()
-        state["eta"].copy_(_number_state(lr / (1 + lambd * lr * steps) ** group["alpha"]))
-        state["mu"].copy_(_number_state(1 / max(1, steps - group["t0"])))
+        averaged = steps - group["t0"]
+        averaged = averaged.clamp(min=1) if isinstance(averaged, _C.Tensor) else max(1, averaged)
+        for name, value in (("eta", lr / (1 + lambd * lr * steps) ** group["alpha"]), ("mu", 1 / averaged)):
+            state[name].copy_(value if isinstance(value, _C.Tensor) else _number_state(value))
 
 
 __getattr__ = _absent_names(__name__)

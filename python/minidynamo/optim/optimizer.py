@@ -348,15 +348,15 @@ class _PerParameter(Optimizer):
             grads.append(param.grad)
             state = self.state[param]
             if not state:
-                self._begin(param, group, state)
+                self._begin_where_counted(param, group, state)
             for name, values in zip(self._listed, lists):
                 if name in state:
                     values.append(state[name])
         return complex_ones
 
     def _step_of(self, param, group):
-        if group.get("capturable"):
-            raise AssertionError("capturable=True is for parameters on accelerators, which there are none of")
+        if group.get("capturable") and param.is_cpu:
+            raise AssertionError("capturable=True is for parameters on accelerators, not on the CPU")
         if param.grad.is_sparse and not self._takes_sparse:
             raise RuntimeError(f"{type(self).__name__} does not take sparse gradients; SparseAdam, SGD and Adagrad do")
         grad = -param.grad if group["maximize"] else param.grad
@@ -364,7 +364,7 @@ class _PerParameter(Optimizer):
         if param.is_complex():
             return self._step_of_parts(_C.view_as_real(param), _C.view_as_real(grad.resolve_conj()), group, state)
         if not state:
-            self._begin(param, group, state)
+            self._begin_where_counted(param, group, state)
         state["step"].add_(1)
         self._update(param, grad, group, state)
 
@@ -374,7 +374,7 @@ class _PerParameter(Optimizer):
             parts = {name: _C.view_as_real(v) if _is_complex(v) else v for name, v in state.items()}
         else:
             parts = {}
-            self._begin(param, group, parts)
+            self._begin_where_counted(param, group, parts)
         parts["step"].add_(1)
         self._update(param, grad, group, parts)
         for name, value in parts.items():
@@ -383,6 +383,12 @@ class _PerParameter(Optimizer):
                 state[name] = _C.view_as_complex(value) if of_parts else value
             elif not _is_complex(state[name]):
                 state[name] = value
+
+    def _begin_where_counted(self, param, group, state):
+        """Numbers are on the CPU, or with `capturable` where the parameter is."""
+        self._begin(param, group, state)
+        if group.get("capturable"):
+            state.update({name: state[name].to(param.device) for name in self._numbers if name in state})
 
     def _begin(self, param, group, state):
         raise NotImplementedError

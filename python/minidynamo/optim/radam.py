@@ -3,7 +3,7 @@
 from .. import _C
 from .._absent import absent_names as _absent_names
 from .optimizer import _check_betas, _check_lr, _check_not_negative, _number_state, _PerParameter
-from .update_terms import decayed, to_scalar
+from .update_terms import decayed, number_of, to_scalar
 
 __all__ = ["RAdam"]
 
@@ -62,7 +62,7 @@ class RAdam(_PerParameter):
     def _update(self, param, grad, group, state):
         grad = decayed(param, grad, group)
         beta1, beta2 = group["betas"]
-        steps = state["step"].item()
+        steps = number_of(state)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
@@ -70,9 +70,11 @@ class RAdam(_PerParameter):
         change = mean / (1 - beta1**steps) * to_scalar(group["lr"])
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * steps * beta2**steps / correction2
-        if length > 5.0:
+        is_known = length > 5.0
+        if isinstance(is_known, _C.Tensor) or is_known:
             left = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
-            change = change * (correction2**0.5 / square.sqrt().add_(group["eps"])) * left**0.5
+            scaled = change * (correction2**0.5 / square.sqrt().add_(group["eps"])) * left**0.5
+            change = scaled if is_known is True else _C.where(is_known, scaled, change)
         param.add_(change, alpha=-1.0)
 
 

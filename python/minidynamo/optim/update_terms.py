@@ -1,6 +1,7 @@
 """What the formulas of several optimisers have in common.
 
-Numbers that differ between steps are tensors of one number in compiled code, which serves all their values.
+Numbers that differ between steps are tensors of one number in compiled code, which serves all their values, and with
+`capturable=True`, where a captured graph of a device reads them anew.
 """
 
 from .. import _C
@@ -14,8 +15,9 @@ def to_scalar(value):
 
 
 def number_of(state, name="step"):
-    """A state of one number, as a float; in compiled code as a tensor (), float64."""
-    return state[name].double() if is_compiling() else state[name].item()
+    """A state of one number, as a float; in compiled code, and on a device, as a tensor (), float64."""
+    number = state[name]
+    return number.double() if is_compiling() or not number.is_cpu else number.item()
 
 
 def add_scaled(param, other, factor):
