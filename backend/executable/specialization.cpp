@@ -31,8 +31,10 @@ constexpr double kTask = 8000;
 struct Specialization::Frame {
   std::span<TensorImpl* const> inputs;
   std::span<TensorRef> outputs;
-  SmallVector<char*, 24> data;       // per slot
-  std::vector<Ref<Storage>> arenas;  // by device
+  SmallVector<char*, 24> data;                 // per slot
+  Ref<Storage> arena;                          // of the first device
+  std::vector<Ref<Storage>> arenas_elsewhere;  // of the others
+  const Ref<Storage>& arena_of(const Memory& m) const { return m.arena ? arenas_elsewhere[m.arena - 1] : arena; }
   struct Held {
     Ref<Storage> storage;
     std::int64_t offset = 0;
@@ -218,7 +220,13 @@ void Specialization::check_inputs(std::span<TensorImpl* const> inputs) const {
 }
 
 void Specialization::allocate(Frame& f) const {
-  for (const ArenaSize& a : arenas_) f.arenas.push_back(allocate_storage(static_cast<std::size_t>(a.bytes), a.device));
+  for (const ArenaSize& a : arenas_) {
+    Ref<Storage> made = allocate_storage(static_cast<std::size_t>(a.bytes), a.device);
+    if (!f.arena)
+      f.arena = std::move(made);
+    else
+      f.arenas_elsewhere.push_back(std::move(made));
+  }
   f.data.resize(slots_.size());
   if (holds_) f.held.resize(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -231,7 +239,7 @@ void Specialization::allocate(Frame& f) const {
         f.data[i] = m.constant;
         break;
       case Slot::Kind::Temporary:
-        f.data[i] = static_cast<char*>(f.arenas[m.arena]->data()) + m.arena_offset;
+        f.data[i] = static_cast<char*>(f.arena_of(m)->data()) + m.arena_offset;
         break;
       case Slot::Kind::Own:
         f.held[i].storage = allocate_storage(static_cast<std::size_t>(m.bytes), m.device);
@@ -267,7 +275,7 @@ TensorRef Specialization::tensor(const SizedTensor& t, Frame& f) const {
       return t.whole ? x : view(x->storage, x->offset);
     }
     case Slot::Kind::Temporary:
-      return view(f.arenas[m.arena], m.arena_offset / static_cast<std::int64_t>(item_size(t.dtype)));
+      return view(f.arena_of(m), m.arena_offset / static_cast<std::int64_t>(item_size(t.dtype)));
     case Slot::Kind::Own:
     case Slot::Kind::Made: {
       const auto& h = f.held[static_cast<std::size_t>(t.slot)];
@@ -458,7 +466,7 @@ void Specialization::run(std::span<TensorImpl* const> inputs, std::span<TensorRe
     outputs[0] = is_anything_observed() ? run_quick_measured(inputs) : run_quick(inputs);
     return;
   }
-  Frame f{.inputs = inputs, .outputs = outputs, .data = {}, .arenas = {}};
+  Frame f{.inputs = inputs, .outputs = outputs, .data = {}, .arena = {}};
   SmallVector<TensorImpl*, 8> held;
   if (takes_long_) [[unlikely]] {
     for (TensorImpl* x : inputs) held.push_back(f.memory.add(*x).get());

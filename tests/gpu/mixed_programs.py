@@ -10,6 +10,7 @@ import numpy
 
 import minidynamo as torch
 import minidynamo._dynamo as dynamo
+from minidynamo._targets import assembler as _assembler
 
 _EMULATOR = ctypes.CDLL(os.environ["MINIDYNAMO_CUDA_DRIVER"])
 for _function in (_EMULATOR.mdEmulatorLaunches, _EMULATOR.mdEmulatorFindings):
@@ -359,6 +360,12 @@ def programs_are_told_honestly():
     assert kernels["aten::copy_to_device"].why == "it copies from one device to another"
     kinds = [argument["kind"] for argument in kernels["fused_mul_add_relu"].arguments]
     assert kinds == ["buffer", "value", "buffer", "rows", "cols", "status"]
+    for number in (_N, _N.double(), _N > 0, _N.half(), _N.bfloat16(), _N.to(torch.int8)):
+        for target in ("sm_75", "sm_100", "gfx90a"):
+            dynamo.reset()
+            g = torch.compile(lambda x, n: x * n, options={"target": target})
+            (kernel,) = dynamo.explain(g)(given[0], number).programs[0].kernels
+            assert kernel.text and (kernel.resources or _assembler.ptxas() is None or target == "gfx90a"), kernel
 
 
 def _random_outcome(source, seed, devices, way):
