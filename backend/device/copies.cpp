@@ -2,12 +2,15 @@
 #include "backend/device/copies.h"
 
 #include <cstring>
+#include <optional>
 
 #include "backend/device/context.h"
 #include "backend/device/events.h"
 #include "backend/device/pinned.h"
 #include "backend/device/replay.h"
 #include "backend/device/streams.h"
+#include "ir/run/long_work.h"
+#include "ir/tensor/readable.h"
 
 namespace md::device {
 namespace {
@@ -53,6 +56,8 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
   }
   const Handle at = state.streams->at(stream).handle;
   const Driver& d = driver();
+  std::optional<HostLockReleased> others;
+  if (!may_return_early && CopyMeanwhile::is_on()) others.emplace();
   if (from_device.is_readable()) {
     check(d.copy_to_device(address(to), from, bytes, at), "cuMemcpyHtoDAsync", device, stream);
     finish_copy(from, device, stream, may_return_early);

@@ -177,7 +177,7 @@ PyRef numpy_method(const PassedArgs& call) {
   if (!out[1] || !checked(PyObject_IsTrue(out[1])))
     refuse_with_gradient(*t);
   else
-    t = t->has_memory() ? readable(resolved(t)) : resolved(t);
+    t = t->has_memory() ? readable_when_done(resolved(t)) : resolved(t);
   return array_from_tensor(t);
 }
 

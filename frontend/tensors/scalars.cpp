@@ -50,7 +50,7 @@ PyRef tolist_method(const PassedArgs& call) {
   const TensorImpl& t = *tensor_impl(call.args[0]);
   expect_elements(t, nullptr);
   expect_known();
-  const TensorRef shown = readable(resolved(TensorRef(const_cast<TensorImpl*>(&t))));
+  const TensorRef shown = readable_when_done(resolved(TensorRef(const_cast<TensorImpl*>(&t))));
   return list_of(*shown, 0, static_cast<const char*>(shown->data()));
 }
 
@@ -118,7 +118,7 @@ PyRef item(const TensorImpl& t) {
   expect_elements(t, "Tensor.item()");
   expect_known();
   if (pending_of(t) || !t.is_readable()) {
-    const TensorRef shown = readable(resolved(TensorRef(const_cast<TensorImpl*>(&t))));
+    const TensorRef shown = readable_when_done(resolved(TensorRef(const_cast<TensorImpl*>(&t))));
     return element(shown->dtype, shown->data());
   }
   return element(t.dtype, t.data());

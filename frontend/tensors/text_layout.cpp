@@ -231,7 +231,8 @@ std::vector<std::string> suffixes(const TensorImpl& t) {
 std::string values_text(const TensorImpl& t, int indent, const PrintOptions& options) {
   if (!t.has_memory()) return "...";
   if (t.numel() == 0) return "[]";
-  if (!t.is_readable()) return values_text(*readable(TensorRef(const_cast<TensorImpl*>(&t))), indent, options);
+  if (!t.is_readable())
+    return values_text(*readable_when_done(TensorRef(const_cast<TensorImpl*>(&t))), indent, options);
   return Layout(t, options).text(indent);
 }
 

@@ -2,6 +2,7 @@
 #include "ir/tensor/readable.h"
 
 #include <cstring>
+#include <utility>
 
 #include "ir/core/error.h"
 #include "ir/tensor/device_runtime.h"
@@ -10,7 +11,7 @@
 namespace md {
 namespace {
 
-thread_local bool may_return_early = false;
+thread_local bool may_return_early = false, others_may_go_on = false;
 
 DeviceRuntime& runtime_of(Device d) {
   DeviceRuntime* const r = device_runtime(d.type);
@@ -49,6 +50,29 @@ TensorRef readable(const TensorRef& t) {
   TensorRef made = make_ref<TensorImpl>(std::move(memory), t->dtype, t->sizes, t->strides, 0);
   made->wrapped_number = t->wrapped_number;
   return made;
+}
+
+CopyMeanwhile::CopyMeanwhile(const TensorRef& a, const TensorRef& b)
+    : a_(a->storage), b_(b->storage), before_(std::exchange(others_may_go_on, true)) {
+  for (const Ref<Storage>& s : {a_, b_}) s->at_work.fetch_add(1, std::memory_order_relaxed);
+}
+CopyMeanwhile::~CopyMeanwhile() {
+  for (const Ref<Storage>& s : {a_, b_}) s->at_work.fetch_sub(1, std::memory_order_relaxed);
+  others_may_go_on = before_;
+}
+bool CopyMeanwhile::is_on() { return others_may_go_on; }
+
+TensorRef own_tensor(const TensorImpl& t) {
+  TensorRef made = make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
+  made->wrapped_number = t.wrapped_number;
+  return made;
+}
+
+TensorRef readable_when_done(const TensorRef& t) {
+  if (t->is_readable()) return t;
+  const TensorRef own = own_tensor(*t);
+  const CopyMeanwhile others(own, own);
+  return readable(own);
 }
 
 Ref<Storage> copied_storage(const Storage& from, Device device) {

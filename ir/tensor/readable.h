@@ -11,6 +11,9 @@ namespace md {
 // made when the device is done with it. `t` has memory.
 TensorRef readable(const TensorRef& t);
 
+// The same for a caller that is done with other work: while it waits for a device, other threads of the program go on.
+TensorRef readable_when_done(const TensorRef& t);
+
 // From the first byte that a tensor covers to one past the last, of its storage.
 struct CoveredBytes {
   std::size_t begin, count;
@@ -24,6 +27,22 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
 Ref<Storage> copied_storage(const Storage& from, Device device);
 // Zeros, where the device has memory.
 Ref<Storage> zeros_on(std::size_t bytes, Device device);
+
+// While it lives, the lock of the program's threads may be let go of while a copy is waited for (ir/run/long_work.h).
+// Both tensors are the thread's own: others may give theirs another memory. Their memory stays where it is.
+class CopyMeanwhile {
+ public:
+  CopyMeanwhile(const TensorRef& a, const TensorRef& b);
+  ~CopyMeanwhile();
+  CopyMeanwhile(const CopyMeanwhile&) = delete;
+  CopyMeanwhile& operator=(const CopyMeanwhile&) = delete;
+  static bool is_on();  // in this thread
+
+ private:
+  const Ref<Storage> a_, b_;
+  const bool before_;
+};
+TensorRef own_tensor(const TensorImpl& t);  // on the same memory
 
 // While it lives, copies may go on after the call (`non_blocking`).
 class EarlyReturn {
