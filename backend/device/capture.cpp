@@ -91,7 +91,7 @@ std::shared_ptr<DeviceGraph> end_capture(int device, StreamNumber number) {
     code = d.graph_instantiate(&runnable, graph, 0);
   }
   if (graph) d.graph_destroy(graph);
-  auto made = std::make_shared<CapturedGraph>(device, runnable, pool, std::move(words), stream.kernel.load());
+  auto made = std::make_shared<CapturedGraph>(device, runnable, pool, std::move(words), stream.back(0).kernel.load());
   check(code, function, device, number);  // what was taken for it goes back with `made`
   return made;
 }

@@ -72,8 +72,14 @@ std::string error_text(Code code, const char* function, int device, StreamNumber
   if (device >= 0) text += " for cuda:" + std::to_string(device);
   if (is_lasting(code)) {
     if (DeviceState* const state = device_in_use(device)) {
-      if (const std::string kernel = state->streams->last_kernel(stream); !kernel.empty())
-        text += ". The kernel launched last there is " + kernel;
+      if (const std::string kernels = state->streams->last_kernels(stream); !kernels.empty()) {
+        text += ". The kernel launched last there is " + kernels;
+        if (!launches_are_waited_for())
+          text +=
+              ". The error may be of an earlier one: with CUDA_LAUNCH_BLOCKING=1 each launch is waited for, and the "
+              "line "
+              "that has launched raises its error";
+      }
     }
     text += ". Nothing more can be done with the device in this process; what is on the CPU is unharmed";
   }

@@ -57,26 +57,33 @@ StreamNumber Streams::adopt(Handle handle) {
 }
 
 void Streams::note_launch(Stream& s, const char* kernel, const char* line, const char* graph) {
-  s.line.store(line, std::memory_order_relaxed);
-  s.graph.store(graph, std::memory_order_relaxed);
-  s.kernel.store(kernel, std::memory_order_release);
+  const unsigned number = s.launched.load(std::memory_order_relaxed);
+  Stream::Launch& place = s.launches[number % s.launches.size()];
+  place.line.store(line, std::memory_order_relaxed);
+  place.graph.store(graph, std::memory_order_relaxed);
+  place.kernel.store(kernel, std::memory_order_relaxed);
+  s.launched.store(number + 1, std::memory_order_release);
   last_.store(&s, std::memory_order_release);
 }
 
-std::string Streams::last_kernel(StreamNumber number) {
+std::string Streams::last_kernels(StreamNumber number) {
   const Stream* s = last_.load(std::memory_order_acquire);
   if (number >= 0) {
     const std::lock_guard guard(lock_);
-    if (number < static_cast<StreamNumber>(streams_.size()) && streams_[static_cast<std::size_t>(number)].kernel.load())
+    if (number < static_cast<StreamNumber>(streams_.size()) &&
+        streams_[static_cast<std::size_t>(number)].launched.load())
       s = &streams_[static_cast<std::size_t>(number)];
   }
-  const char* const kernel = s ? s->kernel.load(std::memory_order_acquire) : nullptr;
-  if (!kernel) return {};
-  const char* const line = s->line.load(std::memory_order_relaxed);
-  std::string text = '\'' + std::string(kernel) + '\'' + (line ? std::string(", for ") + line : "");
-  if (const char* const graph = s->graph.load(std::memory_order_relaxed))
-    text += std::string(", the last of a CUDA graph of ") + graph +
-            " (CUDA_LAUNCH_BLOCKING=1 launches them one by one, and names the one that fails)";
+  std::string text;
+  for (unsigned n = 0; s && n < s->launches.size(); ++n) {
+    const Stream::Launch& l = s->back(n);
+    const char* const kernel = l.kernel.load(std::memory_order_relaxed);
+    if (!kernel) break;
+    text += (n == 0 ? "'" : n == 1 ? "; before it '" : "; '") + std::string(kernel) + '\'';
+    if (const char* const line = l.line.load(std::memory_order_relaxed)) text += std::string(", for ") + line;
+    if (const char* const graph = l.graph.load(std::memory_order_relaxed))
+      text += std::string(", the last of a CUDA graph of ") + graph;
+  }
   return text;
 }
 

@@ -1,6 +1,7 @@
 // Streams of a device: numbered, from a pool, with the current one of each thread; and what was launched on each.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <deque>
 #include <mutex>
@@ -17,8 +18,15 @@ class StatusRoom;
 struct Stream {
   Handle handle = nullptr;  // null: the default stream
   int priority = 0;
-  // Of the last launch, and if that was a graph all of its kernels; they live for ever.
-  std::atomic<const char*> kernel{nullptr}, line{nullptr}, graph{nullptr};
+  // Of a launch, and if that was a graph all of its kernels; they live for ever.
+  struct Launch {
+    std::atomic<const char*> kernel{nullptr}, line{nullptr}, graph{nullptr};
+  };
+  std::array<Launch, 4> launches;  // the last ones, in a ring
+  std::atomic<unsigned> launched{0};
+  const Launch& back(unsigned n) const {  // 0: the last one
+    return launches[(launched.load(std::memory_order_acquire) - 1 - n) % launches.size()];
+  }
 };
 
 class Streams {
@@ -29,9 +37,10 @@ class Streams {
   // Throws OpError(Value) if there is none. What this thread has kept back (replay.h) is launched first: its handle is
   // about to be used.
   Stream& at(StreamNumber number);
-  StreamNumber make(int priority);               // the device is in use by the thread
-  StreamNumber adopt(Handle handle);             // one that somebody else has made
-  std::string last_kernel(StreamNumber number);  // negative: of any stream; empty if there was none
+  StreamNumber make(int priority);    // the device is in use by the thread
+  StreamNumber adopt(Handle handle);  // one that somebody else has made
+  // In words, the last one first; negative: of the stream used last; empty if there was none.
+  std::string last_kernels(StreamNumber number);
   void note_launch(Stream& s, const char* kernel, const char* line, const char* graph = nullptr);
   StatusRoom& statuses() { return *statuses_; }
   int least_priority() const { return least_; }
