@@ -174,7 +174,7 @@ void Block::release(std::uint32_t number_of) {
   if (!wrapped) return;
   // Counts of barriers begin again: with another launch's tag, nothing is taken for what was long ago.
   wrapped = false;
-  Tag fresh = next_launch_tag(launch->memory);
+  Tag fresh = next_launch_tag(launch->memory, launch->tag);
   for (auto& warp : warps) warp->tag = (warp->tag & ((Tag{1} << kLaunchShift) - 1)) | fresh;
 }
 

@@ -149,7 +149,13 @@ LaunchResult Module::run(const std::string& kernel, Extent grid, Extent block, s
   launch.shared_bytes = dynamic_shared_bytes ? program_->dynamic_shared + dynamic_shared_bytes : function.shared_bytes;
   launch.local_bytes = local_bytes_of(*program_, function, launch.calls);
   launch.instruction_limit = number_in_environment("MINIDYNAMO_EMULATOR_LIMIT", std::uint64_t{1} << 31);
-  launch.tag = next_launch_tag(memory_);
+  launch.order = order_of_work;
+  if (launch.order) {
+    const CellPages::Begun begun = memory_.cells().begin(*launch.order, "kernel " + kernel);
+    launch.tag = begun.tag, launch.beside_others = !begun.alone;
+  } else {
+    launch.tag = next_launch_tag(memory_);
+  }
   launch.released = std::vector<std::atomic<std::uint8_t>>(std::min(grid.count(), kKnownBlocks));
   return Runner(launch).run();
 }

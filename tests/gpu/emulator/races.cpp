@@ -61,10 +61,18 @@ bool published(const Warp& warp, Tag earlier) {
   return warp.block->acquired && !(earlier & kManyBlocks) && block < released.size() && released[block].load();
 }
 
+// Of another launch: true if the streams order the two, or nobody asks.
+bool launches_ordered(const Warp& warp, Tag earlier, Space space) {
+  if (!warp.launch->beside_others || space != Space::kGlobal) [[likely]]
+    return true;
+  return warp.launch->memory.cells().comes_before(earlier, *warp.launch->order);
+}
+
 // Whether an earlier access by `earlier` cannot be at the same time as one by `now`.
-bool ordered(const Warp& warp, Tag earlier, Tag now) {
+bool ordered(const Warp& warp, Tag earlier, Tag now, Space space) {
   Tag differs = earlier ^ now;
-  if (differs >> kLaunchShift || (earlier & now & kAtomicTag)) return true;
+  if (earlier & now & kAtomicTag) return true;
+  if (differs >> kLaunchShift) return launches_ordered(warp, earlier, space);
   if (differs >> kBlockShift & kBlockBits || earlier & kManyBlocks) return published(warp, earlier);
   if (differs >> kBarrierShift & kBarrierBits) return true;
   if (earlier & kManyWarps) return false;
@@ -88,6 +96,12 @@ Tag with_reader(Tag old, Tag now) {
 [[noreturn]] void fail_race(Warp& warp, const RaceAccess& access, Tag earlier, bool earlier_writes) {
   std::string_view what = access.writes ? "a write" : "a read";
   std::string_view other = earlier_writes ? "written" : "read";
+  if ((earlier ^ warp.tag) >> kLaunchShift && access.space == Space::kGlobal)
+    warp.fail(kLaunchFailed, "race of streams",
+              fmt::format("{} of bytes that were {} by {}, and stream {} does not wait for it, at {}", what, other,
+                          warp.launch->memory.cells().work_of(earlier), warp.launch->order->stream,
+                          described(warp, access.space, access.address)),
+              access.lane);
   std::string who;
   if (earlier & kManyBlocks || (earlier ^ warp.tag) >> kBlockShift & kBlockBits)
     who = fmt::format("by another block (number {})", block_of(earlier));
@@ -102,12 +116,14 @@ Tag with_reader(Tag old, Tag now) {
 void check_cell(Warp& warp, Cell& cell, Tag now, const RaceAccess& access, bool keeps) {
   Tag writer = cell.writer, reader = cell.reader;
   if (access.writes) {
-    if (!ordered(warp, writer, now) && !access.same_value) fail_race(warp, access, writer, true);
-    if (!ordered(warp, reader, now)) fail_race(warp, access, reader, false);
+    if (!access.same_value && !ordered(warp, writer, now, access.space)) fail_race(warp, access, writer, true);
+    if (!ordered(warp, reader, now, access.space)) fail_race(warp, access, reader, false);
     if (keeps) cell.writer = now;
   } else {
-    if (!ordered(warp, writer, now)) fail_race(warp, access, writer, true);
-    if (keeps) cell.reader = with_reader(reader, now);
+    if (!ordered(warp, writer, now, access.space)) fail_race(warp, access, writer, true);
+    // A reader of another stream that may still be at it stays: it matters to who writes.
+    const bool other = (reader ^ now) >> kLaunchShift;
+    if (keeps && !(other && !launches_ordered(warp, reader, access.space))) cell.reader = with_reader(reader, now);
   }
 }
 
@@ -143,12 +159,13 @@ void check_races(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, u
 namespace {
 
 // Of another launch, by the same thread, or with a barrier of the block between: what most accesses are.
-bool plainly_ordered(Tag earlier, Tag now) {
+bool plainly_ordered(Tag earlier, Tag now, bool beside_others) {
   Tag differs = earlier ^ now;
   bool other_launch = differs >> kLaunchShift;
   bool same_block = !(differs >> kBlockShift & kBlockBits) && !(earlier & kManyBlocks);
   bool same_thread = !(differs >> kThreadShift & kThreadBits) && !(earlier & (kManyThreads | kManyWarps));
-  return other_launch | (same_block & (same_thread | bool(differs >> kBarrierShift & kBarrierBits)));
+  bool of_launch = same_block & (same_thread | bool(differs >> kBarrierShift & kBarrierBits));
+  return other_launch ? !(beside_others & (earlier != 0)) : of_launch;
 }
 
 }  // namespace
@@ -159,12 +176,13 @@ bool check_row(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, uns
   CellPages::Found found = pages.at(offset, false);
   if (found.bytes) return false;
   Tag own = (warp.tag & ((Tag{1} << kLaunchShift) - 1)) | launch, step = Tag{1} << kThreadShift;
+  const bool beside_others = warp.launch->beside_others && &pages == &warp.launch->memory.cells();
   bool free = true;
   Tag now = own;
   for (std::size_t word = 0; word < count; now += step)
     for (std::size_t end = word + words_per_lane; word < end; ++word) {
-      free &= plainly_ordered(found.word[word].writer, now);
-      if (writes) free &= plainly_ordered(found.word[word].reader, now);
+      free &= plainly_ordered(found.word[word].writer, now, beside_others);
+      if (writes || beside_others) free &= plainly_ordered(found.word[word].reader, now, beside_others);
     }
   if (!free) return false;
   now = own;
@@ -185,15 +203,62 @@ void publish(Warp& warp, bool releases) {
   block.acquired = true;
 }
 
-Tag next_launch_tag(DeviceMemory& memory) { return memory.cells().next_launch(); }
+Tag next_launch_tag(DeviceMemory& memory, Tag like) { return memory.cells().next_launch(like); }
 
-Tag CellPages::next_launch() {
+Tag CellPages::next_launch(Tag like) {
   std::lock_guard lock(mutex_);
   if (++launch_ >> (64 - kLaunchShift)) {
     forget();
     launch_ = 1;
   }
+  launched_[launch_] = launched_[like >> kLaunchShift];
   return launch_ << kLaunchShift;
+}
+
+CellPages::Begun CellPages::begin(const StreamOrder& order, const std::string& what, bool wants_tag) {
+  Begun made;
+  if (wants_tag) made.tag = next_launch();
+  const std::lock_guard lock(mutex_);
+  if (begun_.size() <= order.stream) begun_.resize(order.stream + 1);
+  for (std::size_t s = 0; s < begun_.size(); ++s) made.alone = made.alone && order.comes_after(s, begun_[s]);
+  begun_[order.stream] = std::max(begun_[order.stream], order.count);
+  if (wants_tag) launched_[made.tag >> kLaunchShift] = {order.stream, order.count, what};
+  return made;
+}
+
+bool CellPages::comes_before(Tag earlier, const StreamOrder& order) const {
+  if (!earlier) return true;
+  const std::lock_guard lock(mutex_);
+  const Launched& one = launched_[earlier >> kLaunchShift];
+  return !one.count || order.comes_after(one.stream, one.count);
+}
+
+std::string CellPages::work_of(Tag tag) const {
+  const std::lock_guard lock(mutex_);
+  const Launched& one = launched_[tag >> kLaunchShift];
+  return fmt::format("{} of stream {}", one.what, one.stream);
+}
+
+bool CellPages::touch(std::size_t offset, std::size_t bytes, bool writes, const Begun& begun, const StreamOrder& order,
+                      bool marks, std::string& other) {
+  const auto look = [&](Cell& cell, bool keeps) {
+    for (const Tag earlier : {cell.writer, writes ? cell.reader : 0}) {
+      if (begun.alone || comes_before(earlier, order)) continue;
+      other = work_of(earlier);
+      return false;
+    }
+    const bool other_reads = !writes && !begun.alone && !comes_before(cell.reader, order);  // it matters more
+    if (marks && keeps && !other_reads) (writes ? cell.writer : cell.reader) = begun.tag;
+    return true;
+  };
+  for (std::size_t at = offset & ~std::size_t{3}; at < offset + bytes; at += 4) {
+    const bool whole = at >= offset && at + 4 <= offset + bytes;
+    const Found found = this->at(at, !whole);
+    if (!look(*found.word, whole)) return false;
+    for (std::size_t byte = 0; found.bytes && byte < 4; ++byte)
+      if (at + byte >= offset && at + byte < offset + bytes && !look(found.bytes[byte], true)) return false;
+  }
+  return true;
 }
 
 }  // namespace emulated

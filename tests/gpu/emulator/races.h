@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "stream_order.h"
 #include "warp.h"
 
 namespace emulated {
@@ -37,15 +38,35 @@ class CellPages {
     Cell* bytes;  // from the byte on; null where no small pieces near it were ever accessed
   };
   Found at(std::size_t offset, bool bytes);
-  Tag next_launch();  // the tag's bits of a new launch
+  Tag next_launch(Tag like = 0);  // the tag's bits of a new launch, or of more of that one
+
+  // The same for work of a stream. `alone`: all that other streams have begun comes before it.
+  struct Begun {
+    Tag tag = 0;
+    bool alone = true;
+  };
+  Begun begin(const StreamOrder& order, const std::string& what, bool wants_tag = true);
+  // Whether what has left the tag comes before the work, and what it was.
+  bool comes_before(Tag earlier, const StreamOrder& order) const;
+  std::string work_of(Tag tag) const;
+  // A copy or a fill: false where nothing orders it and `other`, which touched the bytes before. `marks` them.
+  bool touch(std::size_t offset, std::size_t bytes, bool writes, const Begun& begun, const StreamOrder& order,
+             bool marks, std::string& other);
 
  private:
   struct Page;
   void forget();
   std::size_t count_;
   std::atomic<Page*>* pages_;
+  struct Launched {
+    std::size_t stream = 0;
+    std::uint64_t count = 0;  // 0: of no stream
+    std::string what;
+  };
   Tag launch_ = 0;
-  std::mutex mutex_;
+  std::vector<Launched> launched_{std::size_t{1} << (64 - kLaunchShift)};  // by the bits of a launch
+  std::vector<std::uint64_t> begun_;                                       // by stream: the work begun last
+  mutable std::mutex mutex_;
 };
 
 struct RaceAccess {
@@ -66,6 +87,6 @@ bool check_row(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, uns
 // After a fence, or with one of its own, a strong access tells other blocks that all before is done; it may learn the
 // same of them.
 void publish(Warp& warp, bool releases);
-Tag next_launch_tag(DeviceMemory& memory);
+Tag next_launch_tag(DeviceMemory& memory, Tag like = 0);
 
 }  // namespace emulated

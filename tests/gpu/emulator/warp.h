@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "program.h"
+#include "stream_order.h"
 
 namespace emulated {
 
@@ -34,6 +35,8 @@ struct Launch {
   bool calls = false;           // functions, whose registers need room
   std::uint64_t instruction_limit = 0;
   std::uint64_t tag = 0;  // of its accesses
+  const StreamOrder* order = nullptr;
+  bool beside_others = false;  // work of other streams has begun that nothing orders before it
   std::atomic<bool> stop{false};
   std::mutex mutex;  // of what follows
   std::string printed;

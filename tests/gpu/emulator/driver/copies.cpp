@@ -1,6 +1,7 @@
 // Copies and fills, in the order of streams.
 #include <cstring>
 
+#include "../races.h"
 #include "graphs.h"
 #include "host_memory.h"
 #include "record.h"
@@ -66,7 +67,32 @@ void spoil_unwritten(std::byte* to, const Side& from, std::size_t bytes) {
   }
 }
 
-CUresult copy_now(const std::string& what, const Side& to, const Side& from, const void* kept, std::size_t bytes) {
+// Whether the order of streams lets the bytes of a side be read or written now. What the host waits for needs no marks:
+// all that comes is after it.
+bool in_order(const std::string& what, const Side& side, std::size_t bytes, bool writes, bool waited_for) {
+  constexpr std::size_t kMostMarked = std::size_t{1} << 22;
+  static const bool wanted = Checks::from_environment().races;
+  if (!wanted || !side.device || !order_of_work) return true;
+  CellPages& cells = side.device->memory->cells();
+  const bool marks = !waited_for && bytes <= kMostMarked;
+  const CellPages::Begun begun = cells.begin(*order_of_work, what, marks);
+  if (begun.alone && !marks) return true;
+  std::string other;
+  if (cells.touch(side.device->memory->offset(side.address), bytes, writes, begun, *order_of_work, marks, other))
+    return true;
+  char text[400];
+  std::snprintf(text, sizeof text,
+                "%s of stream %zu %s %zu bytes at 0x%llx that %s has touched, which the stream does not wait for",
+                what.c_str(), order_of_work->stream, writes ? "writes" : "reads", bytes,
+                static_cast<unsigned long long>(side.address), other.c_str());
+  add_finding("race of streams", text, CUDA_ERROR_LAUNCH_FAILED);
+  return false;
+}
+
+CUresult copy_now(const std::string& what, const Side& to, const Side& from, const void* kept, std::size_t bytes,
+                  bool waited_for = false) {
+  if (!in_order(what, from, bytes, false, waited_for) || !in_order(what, to, bytes, true, waited_for))
+    return CUDA_ERROR_LAUNCH_FAILED;
   if (to.device && from.device) {
     if (to.device->memory->copy(to.address, from.address, bytes, from.device->memory.get())) return CUDA_SUCCESS;
     return lost(what, to.device->memory->is_live(to.address, bytes) ? from : to, bytes);
@@ -106,11 +132,11 @@ CUresult copy(const char* function, CUdeviceptr to_address, CUdeviceptr from_add
   Work work{NodeKind::Copy, function, {}, {}};
   if (to.pinned) work.host.push_back(to.pinned);
   if (from.pinned) work.host.push_back(from.pinned);
-  work.run = [what = work.what, to, from, kept, bytes] {
-    return copy_now(what, to, from, kept ? kept->data() : nullptr, bytes);
-  };
   const bool between_devices = to.device && from.device;
   const bool waits = (returns == Returns::WhenDone && !between_devices) || (!to.device && !to.pinned);
+  work.run = [what = work.what, to, from, kept, bytes, waits] {
+    return copy_now(what, to, from, kept ? kept->data() : nullptr, bytes, waits);
+  };
   if (waits) return enqueue_and_wait(*stream, std::move(work));
   enqueue(*stream, std::move(work));
   return CUDA_SUCCESS;
@@ -133,6 +159,7 @@ Work fill_work(const char* function, CUdeviceptr address, std::uint32_t pattern,
   const Side side = side_of(function, address, width * count, Place::Device);
   Work work{NodeKind::Fill, function, {}, {}};
   work.run = [what = work.what, side, pattern, width, count] {
+    if (!in_order(what, side, width * count, true, false)) return CUDA_ERROR_LAUNCH_FAILED;
     return side.device->memory->fill(side.address, pattern, width, count) ? CUDA_SUCCESS
                                                                           : lost(what, side, width * count);
   };

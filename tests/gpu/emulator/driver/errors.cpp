@@ -1,5 +1,6 @@
 // Names of error codes, and what they mean.
 #include "entry.h"
+#include "record.h"
 
 namespace emulated {
 namespace {
@@ -99,6 +100,7 @@ EMULATED_API(cuGetErrorName, Nothing, CUresult code, const char** name) {
 EMULATED_API(cuGetErrorString, Nothing, CUresult code, const char** meaning) {
   check(meaning);
   const Row* row = row_of(code);
-  *meaning = row ? row->meaning : nullptr;
+  constexpr int kOfKernels = 700;
+  *meaning = !row ? nullptr : code < kOfKernels ? row->meaning : with_finding(code, row->meaning);
   return row ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

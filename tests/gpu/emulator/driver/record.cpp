@@ -1,10 +1,12 @@
 // Findings and counts, as JSON for tests.
 #include "record.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "devices.h"
@@ -120,6 +122,14 @@ void add_finding(std::string_view kind, std::string text, int code) {
   const std::lock_guard guard(record().lock);
   if (record().findings.size() < kMostFindings)
     record().findings.push_back({code, std::string(kind), std::move(text), 0});
+}
+
+const char* with_finding(int code, const char* meaning) {
+  static std::set<std::string>& texts = *new std::set<std::string>;
+  const std::lock_guard guard(record().lock);
+  const auto& all = record().findings;
+  const auto last = std::find_if(all.rbegin(), all.rend(), [&](const Finding& one) { return one.code == code; });
+  return last == all.rend() ? meaning : texts.insert(std::string(meaning) + ": " + last->text).first->c_str();
 }
 
 void add_launch(const std::string& kernel, Extent grid, Extent block, std::size_t shared_bytes,

@@ -124,7 +124,10 @@ EMULATED_API(cuStreamDestroy_v2, Context, CUstream stream) {
 EMULATED_STREAM_API(cuStreamSynchronize, _ptsz, Context, CUstream handle) {
   const auto stream = any_stream_of(handle);
   refuse_captured(*stream);
-  if (const auto last = newest(*stream)) last->wait();
+  if (const auto last = newest(*stream)) {
+    last->wait();
+    seen_by_host(*last);
+  }
   return stream->context->error();
 }
 
@@ -133,6 +136,7 @@ EMULATED_STREAM_API(cuStreamQuery, _ptsz, Context, CUstream handle) {
   refuse_captured(*stream);
   const auto last = newest(*stream);
   if (last && !last->done) return CUDA_ERROR_NOT_READY;
+  if (last) seen_by_host(*last);
   return stream->context->error();
 }
 
@@ -142,7 +146,11 @@ EMULATED_STREAM_API(cuStreamWaitEvent, _ptsz, Context, CUstream handle, CUevent 
   const auto event = event_of(event_handle);
   if (wait_in_capture(*stream, *event)) return CUDA_SUCCESS;
   const auto before = ticket_of(*event);
-  if (before && !before->done) enqueue(*stream, {NodeKind::WaitEvent, "wait for an event", {}, {}}, {before});
+  if (!before) return CUDA_SUCCESS;
+  if (before->done)
+    come_after(*stream, *before);
+  else
+    enqueue(*stream, {NodeKind::WaitEvent, "wait for an event", {}, {}}, {before});
   return CUDA_SUCCESS;
 }
 
@@ -220,12 +228,16 @@ EMULATED_API(cuEventQuery, Context, CUevent handle) {
   refuse_while_capturing();
   const auto ticket = ticket_of(*event);
   if (ticket && !ticket->done) return CUDA_ERROR_NOT_READY;
+  if (ticket) seen_by_host(*ticket);
   return event->context->error();
 }
 
 EMULATED_API(cuEventSynchronize, Context, CUevent handle) {
   const auto event = event_of(handle);
-  if (const auto ticket = ticket_of(*event)) ticket->wait();
+  if (const auto ticket = ticket_of(*event)) {
+    ticket->wait();
+    seen_by_host(*ticket);
+  }
   return event->context->error();
 }
 

@@ -37,6 +37,23 @@ void dawdle(std::uint64_t stream, std::uint64_t number) {
 
 }  // namespace
 
+namespace {
+std::vector<std::uint64_t>& host_has_seen = *new std::vector<std::uint64_t>;  // by number of a stream
+}
+
+void come_after(Stream& stream, const Ticket& ticket) {
+  const std::lock_guard guard(streams_lock());
+  stream.order.take(ticket.order.before);
+}
+
+void seen_by_host(const Ticket& ticket) {
+  const std::lock_guard guard(streams_lock());
+  StreamOrder all;
+  all.before = std::move(host_has_seen);
+  all.take(ticket.order.before);
+  host_has_seen = std::move(all.before);
+}
+
 std::mutex& streams_lock() {
   static std::mutex& lock = *new std::mutex;
   return lock;
@@ -108,7 +125,10 @@ void Context::synchronize() {
       if (stream->last) newest.push_back(stream->last);
     }
   }
-  for (const auto& ticket : newest) ticket->wait();
+  for (const auto& ticket : newest) {
+    ticket->wait();
+    seen_by_host(*ticket);
+  }
 }
 
 // --- Streams
@@ -151,6 +171,7 @@ void Stream::run(Ticket& ticket, std::uint64_t number) {
   dawdle(id, number);
   running.fetch_add(1, std::memory_order_seq_cst);
   if (!stopped.load(std::memory_order_seq_cst)) {
+    order_of_work = &ticket.order;
     CUresult code = CUDA_SUCCESS;
     try {
       code = ticket.work.run();
@@ -160,6 +181,7 @@ void Stream::run(Ticket& ticket, std::uint64_t number) {
       add_finding("emulator", ticket.work.what + ": " + error.what(), CUDA_ERROR_UNKNOWN);
       code = CUDA_ERROR_LAUNCH_FAILED;
     }
+    order_of_work = nullptr;
     if (code) context->fail(code);
   }
   running.fetch_sub(1, std::memory_order_seq_cst);
@@ -182,7 +204,9 @@ std::shared_ptr<Ticket> enqueue(Stream& stream, Work work, const std::vector<std
   }
   auto ticket = std::make_shared<Ticket>();
   ticket->work = std::move(work);
+  stream.order.take(host_has_seen);
   const auto come_after = [&](const std::shared_ptr<Ticket>& other) {
+    if (other) stream.order.take(other->order.before);
     if (other && !other->done.load(std::memory_order_acquire)) ticket->after.push_back(other);
   };
   for (const auto& other : after) come_after(other);
@@ -199,6 +223,10 @@ std::shared_ptr<Ticket> enqueue(Stream& stream, Work work, const std::vector<std
     come_after(legacy->last);
   }
   for (const auto& block : ticket->work.host) block->in_flight.fetch_add(1, std::memory_order_acq_rel);
+  stream.order.stream = stream.id;
+  if (stream.order.before.size() <= stream.id) stream.order.before.resize(stream.id + 1);
+  stream.order.before[stream.id] = ++stream.order.count;
+  ticket->order = stream.order;
   stream.last = ticket;
   stream.push(ticket);
   return ticket;
@@ -212,7 +240,9 @@ CUresult enqueue_and_wait(Stream& stream, Work work) {
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
   }
-  enqueue(stream, std::move(work))->wait();
+  const auto ticket = enqueue(stream, std::move(work));
+  ticket->wait();
+  seen_by_host(*ticket);
   return stream.context->error();
 }
 

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "../stream_order.h"
 #include "devices.h"
 #include "handles.h"
 
@@ -47,6 +48,7 @@ struct Work {
 // A place in a stream's order, and whether it has been reached.
 struct Ticket {
   Work work;
+  StreamOrder order;
   std::vector<std::shared_ptr<Ticket>> after;  // of other streams; gone once they are done
   std::atomic<bool> done = false;
   std::chrono::steady_clock::time_point at;  // when it was done
@@ -95,6 +97,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool blocking() const { return !legacy && !(flags & kNonBlocking); }
   // Under streams_lock():
   std::shared_ptr<Ticket> last;      // the newest, done or not; null before the first
+  StreamOrder order;                 // of it, and what the next work comes after besides
   std::shared_ptr<Capture> capture;  // what the stream is recorded into
   std::vector<Node*> frontier;       // what the next recorded work comes after
 
@@ -123,6 +126,10 @@ std::mutex& streams_lock();
 
 // Queues the work, or records it where the stream is captured: then there is no ticket.
 std::shared_ptr<Ticket> enqueue(Stream& stream, Work work, const std::vector<std::shared_ptr<Ticket>>& after = {});
+// What the stream is given from here on comes after the ticket, which is done.
+void come_after(Stream& stream, const Ticket& ticket);
+// The host has seen the end of it: what is asked for from here on comes after.
+void seen_by_host(const Ticket& ticket);
 // Queues it and waits for its end.
 CUresult enqueue_and_wait(Stream& stream, Work work);
 
