@@ -76,7 +76,7 @@ DeviceFunction& DeviceModule::function(const std::string& name) {
   auto made = std::make_unique<DeviceFunction>();
   check(driver().module_function(&made->handle, handle_, name.c_str()), ("cuModuleGetFunction('" + name + "')").c_str(),
         device_);
-  made->name = kept_name(name), made->device = device_;
+  made->name = kept_name(name), made->device = device_, made->module = this;
   known = std::move(made);
   return *known;
 }

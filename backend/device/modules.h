@@ -13,14 +13,17 @@
 
 namespace md::device {
 
+class DeviceModule;
+
 struct DeviceFunction {
   Handle handle = nullptr;
-  const char* name = "";  // lives for ever
+  DeviceModule* module = nullptr;  // which it is a part of
+  const char* name = "";           // lives for ever
   int device = 0;
   std::atomic<std::size_t> shared_allowed{48 << 10};  // of a block, without asking for more
 };
 
-class DeviceModule {
+class DeviceModule : public std::enable_shared_from_this<DeviceModule> {
  public:
   DeviceModule(Handle handle, int device) : handle_(handle), device_(device) {}
   ~DeviceModule();

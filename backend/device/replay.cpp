@@ -140,6 +140,7 @@ struct LaunchReplay::Graph {
 
   const int device;
   Handle context = nullptr, graph = nullptr, runnable = nullptr;
+  std::vector<std::shared_ptr<DeviceModule>> modules;  // of its kernels: they stay loaded
   std::vector<Handle> nodes;
   KeptSteps kept;  // as the nodes are now
   const char* kernels = nullptr;
@@ -184,6 +185,8 @@ LaunchReplay::Graph* LaunchReplay::make(const KeptSteps& kept) {
     note(kept, error_text(code, function, device_));
     return nullptr;
   }
+  for (const KeptStep& s : kept.steps)
+    if (s.function) made->modules.push_back(s.function->module->shared_from_this());
   made->kernels = kept_name(kernels_of(kept));
   note(kept, "");
   if (graphs_.size() >= kMostGraphs) graphs_.erase(graphs_.begin());

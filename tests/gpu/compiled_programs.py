@@ -83,6 +83,7 @@ def streams_within():
     side = torch.cuda.Stream()
 
     def f(x):
+        side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             y = x + 1
         torch.cuda.current_stream().wait_stream(side)

@@ -44,6 +44,7 @@ class _Captured:
 
     def _warm_up(self, function, sample, rounds):
         side = streams.Stream()
+        _C._cuda.synchronize(side.device_index)  # the sample and the parameters may still be made
         with streams.StreamContext(side):
             for _ in range(rounds):
                 outputs, _spec = _tensors(function(*sample))
