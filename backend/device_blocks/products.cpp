@@ -44,9 +44,9 @@ std::string_view turned_to_layout(ProductParams& p) {
 
 bool multiply_on_tensor_cores(ProductParams p, DType t, Device device) {
   if (!is_allowed(t == DType::Float32 ? kTf32Products : kAnyFoldOrder)) return false;
-  const std::string_view layout = turned_to_layout(p);
+  const std::string layout(turned_to_layout(p));
   const bool large = tiles_of(p, kMmaLargeTile) >= multiprocessors_of(device);
-  const std::string entry = tensor_core_entry(large ? "mma_product_128" : "mma_product_64", layout, t, device);
+  const std::string entry = tensor_core_entry((large ? "mma_product_128_" : "mma_product_64_") + layout, t, device);
   if (entry.empty()) return false;
   if (large)
     launch(entry, device, tiles_of(p, kMmaLargeTile) * kMmaLargeThreads, p, kMmaLargeThreads);

@@ -13,11 +13,11 @@ std::int64_t multiprocessors_of(Device device) {
   return device_runtime(device.type)->properties(device.index).multiprocessors;
 }
 
-std::string tensor_core_entry(std::string_view kernel, std::string_view layout, DType t, Device device) {
+std::string tensor_core_entry(std::string_view kernel, DType t, Device device) {
   const DeviceProperties properties = device_runtime(device.type)->properties(device.index);
   const int capability = properties.major * 10 + properties.minor;
   for (const int level : {80, 75}) {
-    const std::string entry = fmt::format("{}_{}_{}_sm_{}", kernel, layout, info(t).short_name, level);
+    const std::string entry = fmt::format("{}_{}_sm_{}", kernel, info(t).short_name, level);
     if (level <= capability && has_kernel(entry)) return entry;
   }
   return {};

@@ -1,5 +1,6 @@
 // Convolution and pooling.
 #include "backend/device_blocks/kernel_calls.h"
+#include "backend/device_blocks/tensor_cores.h"
 #include "ir/graph/op_ids.h"
 
 namespace md::device_blocks {
@@ -65,6 +66,24 @@ bool pool_adaptively(const DeviceCall& c, bool largest) {
   return pool(c, largest ? "max_pool" : "avg_pool", p, n);
 }
 
+// Where a program allows it and a tile is not mostly empty; float32 alone, in which halves are computed too. The kernel
+// counts what a filter holds in 32 bits.
+bool convolve_on_tensor_cores(const DeviceCall& c, ConvolutionParams p) {
+  constexpr Word kFewestFilters = 8, kFewestElements = 8;
+  if (!is_allowed(kTf32Convolutions)) return false;
+  const std::string entry = tensor_core_entry("mma_convolution_64", c.out[0]->dtype, c.device());
+  Word depth = p.channels, columns = p.batch;
+  for (const WindowAxis& d : p.axes) depth *= d.kernel, columns *= d.out;
+  if (entry.empty() || p.per_group < kFewestFilters || depth < kFewestElements || depth >= Word{1} << 31) return false;
+  const TensorRef w = contiguous(*c.args[1].get_if<TensorRef>());
+  if (!w) return false;
+  p.w = address_of(*w), p.w_filter = depth;
+  const auto tiles = [](Word n) { return (n + kMmaSmallTile - 1) / kMmaSmallTile; };
+  launch(entry, c.device(), tiles(p.per_group) * tiles(columns) * (p.filters / p.per_group) * kMmaSmallThreads, p,
+         kMmaSmallThreads);
+  return true;
+}
+
 bool convolve(const DeviceCall& c) {
   const TensorImpl &x = c.tensor(0), &w = c.tensor(1), &out = *c.out[0];
   const std::string entry = by_dtype("convolution", x.dtype);
@@ -82,6 +101,7 @@ bool convolve(const DeviceCall& c) {
   p.x = address_of(x), p.w = address_of(w), p.to = address_of(out);
   p.x_batch = x.strides[0], p.x_channel = x.strides[1], p.w_filter = w.strides[0], p.w_channel = w.strides[1];
   p.to_batch = out.strides[0], p.to_filter = out.strides[1];
+  if (convolve_on_tensor_cores(c, p)) return true;
   launch(entry, x.device(), out.numel(), p);
   return true;
 }

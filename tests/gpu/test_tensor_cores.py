@@ -134,7 +134,7 @@ def test_large_tiles(allowed, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_no_terms(allowed, dtype):
-    found, _ = launched(lambda: torch.zeros(5, 0, dtype=dtype, device="cuda") @ torch.zeros(0, 7, dtype=dtype, device="cuda"))
+    found, _ = launched(torch.matmul, made(5, 0, dtype=dtype).cuda(), made(0, 7, dtype=dtype).cuda())
     assert found.tolist() == [[0.0] * 7] * 5
 
 
@@ -190,6 +190,77 @@ def test_gradients(allowed, dtype):
     assert any(name.startswith("mma_product") for name in kernels)
     for one, exact in zip(found, gradients(attention, q.double(), k.double(), v.double())):
         assert (one.cpu().double() - exact).abs().max() <= 64 * max(RESULT[dtype], OPERAND[dtype])
+
+
+CONVOLUTIONS = {
+    "plain": ((2, 5, 13, 11), (9, 5, 3, 4), {}),
+    "strides": ((3, 4, 17, 12), (16, 4, 3, 3), {"stride": (2, 3), "padding": (1, 2), "dilation": (2, 1)}),
+    "groups": ((2, 16, 9, 9), (70, 8, 3, 3), {"groups": 2, "padding": 1}),
+    "points": ((1, 70, 8, 9), (65, 70, 1, 1), {}),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions(allowed, name, dtype):
+    """Halves too, which are computed in float32: tf32 holds them exactly."""
+    shape, weights, options = CONVOLUTIONS[name]
+    x, w = made(*shape, dtype=dtype), made(*weights, dtype=dtype, seed=8)
+    terms = w[0].numel()
+
+    def convolved(x, w):
+        return torch.nn.functional.conv2d(x, w, **options)
+
+    multiplied(convolved, x, w, terms=terms, dtype=dtype, kernel="mma_convolution")
+    multiplied(lambda x, w: convolved(x.mT, w.mT), x, w, terms=terms, dtype=dtype, kernel="mma_convolution")
+    last = x.to(memory_format=torch.channels_last)
+    multiplied(convolved, last, w, terms=terms, dtype=dtype, kernel="mma_convolution")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_convolutions_of_other_ranks(allowed, dtype):
+    x, w = made(3, 4, 50, dtype=dtype), made(12, 4, 5, dtype=dtype, seed=8)
+    multiplied(lambda x, w: torch.nn.functional.conv1d(x, w, padding=2), x, w, terms=20, dtype=dtype,
+               kernel="mma_convolution")  # fmt: skip
+    x, w = made(2, 3, 6, 5, 7, dtype=dtype), made(10, 3, 2, 3, 2, dtype=dtype, seed=8)
+    multiplied(lambda x, w: torch.nn.functional.conv3d(x, w, padding=1), x, w, terms=36, dtype=dtype,
+               kernel="mma_convolution")  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gradients_of_convolutions(allowed, dtype):
+    x, w = made(2, 8, 10, 9, dtype=dtype), made(12, 8, 3, 3, dtype=dtype, seed=8)
+    function = torch.nn.functional.conv2d
+    found, kernels = launched(gradients, function, x.cuda(), w.cuda())
+    assert any(name.startswith("mma_convolution") for name in kernels), kernels
+    for one, exact, terms in zip(found, gradients(function, x.double(), w.double()), (108, 112)):
+        assert (one.cpu().double() - exact).abs().max() <= terms * max(RESULT[dtype], OPERAND[dtype])
+
+
+def test_ways_to_allow_tf32_convolutions():
+    x, w = made(2, 8, 9, 9, dtype=torch.float32), made(16, 8, 3, 3, dtype=torch.float32, seed=8)
+    convolved = torch.nn.functional.conv2d
+    cudnn = torch.backends.cudnn
+
+    def is_used():
+        found, kernels = launched(convolved, x.cuda(), w.cuda())
+        used = any(name.startswith("mma_convolution") for name in kernels)
+        assert used or bits(found) == bits(convolved(x, w))
+        return used
+
+    assert not is_used()
+    torch.set_float32_matmul_precision("high")
+    assert not is_used()
+    cudnn.allow_tf32 = True
+    assert is_used()
+    with cudnn.flags(allow_tf32=False):
+        assert not is_used()
+    assert is_used()
+    cudnn.conv.fp32_precision = "ieee"
+    with cudnn.flags(deterministic=True):
+        assert not is_used()
+    cudnn.conv.fp32_precision = "tf32"
+    assert is_used()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

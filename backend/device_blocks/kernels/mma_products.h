@@ -15,13 +15,6 @@ struct MatrixResult {
   }
 };
 
-// The most bytes, up to 16, that may be copied at once from any chunk of a matrix at `data`.
-inline Word granule_of(std::uint64_t data, Word step_along, Word step_across, Word size) {
-  if (step_along != 1) return size == 4 ? 4 : 0;
-  const std::uint64_t all = data | static_cast<std::uint64_t>(step_across * size) | 16;
-  return static_cast<Word>(all & -all);
-}
-
 template <class Tile, class Terms, bool left_along_rows, bool right_along_columns, int kRows, int kColumns>
 [[gnu::always_inline]] inline void multiply_matrices(const ProductParams& p, SharedBytes* shared) {
   using T = typename Terms::T;

@@ -66,6 +66,13 @@ template <class T, class Element>
   *reinterpret_cast<MD_SHARED FourWords*>(to) = std::bit_cast<FourWords>(chunk);
 }
 
+// The most bytes, up to 16, that may be copied at once from any chunk of a matrix at `data`.
+inline Word granule_of(std::uint64_t data, Word step_along, Word step_across, Word size) {
+  if (step_along != 1) return size == 4 ? 4 : 0;
+  const std::uint64_t all = data | static_cast<std::uint64_t>(step_across * size) | 16;
+  return static_cast<Word>(all & -all);
+}
+
 // A matrix by its strides. `granule`: so many bytes of a chunk may be copied at once; 4 where the elements of float32
 // do not lie side by side.
 template <class Terms, bool along_rows>
