@@ -118,7 +118,7 @@ template <class Tile, class Terms>
     Tile tile;
     tile.template add_all<LeftTile, RightTile>(shared, left, right, row, column, depth);
     T* to = at_address<T>(p.to) + group * p.per_group * p.to_filter;
-    tile.store(WindowResult<Terms>{p, to, columns}, row, column);
+    tile.store(shared, WindowResult<Terms>{p, to, columns}, row, column);
   }
 }
 

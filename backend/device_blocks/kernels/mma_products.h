@@ -42,7 +42,8 @@ template <class Tile, class Terms, bool left_along_rows, bool right_along_column
         b, p.n, p.k, p.b_column, p.b_row, granule(b, right_along_columns, p.b_column, p.b_row)};
     Tile tile;
     tile.template add_all<LeftTile, RightTile>(shared, left, right, row, column, p.k);
-    tile.store(MatrixResult<Terms>{at_address<T>(p.c.data) + c_offset, p.m, p.n, p.c_row, p.c_column}, row, column);
+    tile.store(shared, MatrixResult<Terms>{at_address<T>(p.c.data) + c_offset, p.m, p.n, p.c_row, p.c_column}, row,
+               column);
   }
 }
 

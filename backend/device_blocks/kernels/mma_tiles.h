@@ -223,24 +223,38 @@ struct ResultTile {
     wait_for_block();
   }
 
+  // Sums go through the warp's part of shared memory, where nobody needs the stages any more: a lane then has four
+  // neighbours, eight lanes a row.
   template <class Result>
-  [[gnu::always_inline]] void store(const Result& to, Word row, Word column) const {
+  [[gnu::always_inline]] void store(SharedBytes* shared, const Result& to, Word row, Word column) const {
+    using Two = float __attribute__((ext_vector_type(2)));
+    using Four = float __attribute__((ext_vector_type(4)));
+    constexpr int kPartRows = 32, kPitch = kWarpColumns + 8, kPart = kPartRows * kPitch, kAtOnce = 128 / kWarpColumns;
+    static_assert(kThreads / 32 * kPart * 4 <= kStages * kStageBytes);
     const int lane = lane_in_warp();
+    auto* part = reinterpret_cast<MD_SHARED float*>(shared) + static_cast<int>(thread_in_block()) / 32 * kPart;
 #pragma clang loop unroll(full)
     for (int d = 0; d < kDown; ++d) {
+      const int inside = d * kFragmentRows % kPartRows;
 #pragma clang loop unroll(full)
-      for (int r = 0; r < kRight; r += 2) {
-#pragma clang loop unroll(full)
-        for (int half = 0; half < 2; ++half) {
-          const float first[2] = {sums[d][r][2 * half], sums[d][r][2 * half + 1]};
-          const float second[2] = {sums[d][r + 1][2 * half], sums[d][r + 1][2 * half + 1]};
-          float four[4];
-          gather_columns(first, second, four);
-          to.store(row + warp_row() + d * kFragmentRows + half * 8 + lane / 4,
-                   column + warp_column() + r * kFragmentColumns + lane % 4 * 4, four);
-        }
+      for (int r = 0; r < kRight; ++r) {
+        MD_SHARED float* at = part + (inside + lane / 4) * kPitch + r * kFragmentColumns + lane % 4 * 2;
+        *reinterpret_cast<MD_SHARED Two*>(at) = Two{sums[d][r][0], sums[d][r][1]};
+        *reinterpret_cast<MD_SHARED Two*>(at + 8 * kPitch) = Two{sums[d][r][2], sums[d][r][3]};
       }
+      if (inside + kFragmentRows < kPartRows) continue;
+      wait_for_warp();
+      const Word first = row + warp_row() + d * kFragmentRows - inside;
+#pragma clang loop unroll(disable)
+      for (int i = lane * 4 / kWarpColumns; i < kPartRows; i += kAtOnce) {
+        const int j = lane * 4 % kWarpColumns;
+        const Four four = *reinterpret_cast<const MD_SHARED Four*>(part + i * kPitch + j);
+        const float each[4] = {four[0], four[1], four[2], four[3]};
+        to.store(first + i, column + warp_column() + j, each);
+      }
+      wait_for_warp();
     }
+    wait_for_block();
   }
 };
 

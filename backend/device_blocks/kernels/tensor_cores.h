@@ -128,22 +128,6 @@ template <bool copies_ahead, int kLeft>
 
 inline int lane_in_warp() { return static_cast<int>(thread_in_block() % 32); }
 
-[[gnu::always_inline]] inline float exchanged(float value, int distance) {
-  return std::bit_cast<float>(__nvvm_shfl_sync_bfly_i32(0xffffffffu, std::bit_cast<std::int32_t>(value), distance, 31));
-}
-
-// Sums of a row of two neighbouring fragments: afterwards a lane has four neighbouring columns, from 4 * (lane % 4) on.
-[[gnu::always_inline]] inline void gather_columns(const float (&first)[2], const float (&second)[2], float (&row)[4]) {
-  const bool upper = lane_in_warp() & 2, odd = lane_in_warp() & 1;
-  float low[2], high[2];
-  for (int e = 0; e < 2; ++e) {
-    const float kept = upper ? second[e] : first[e], got = exchanged(upper ? first[e] : second[e], 2);
-    low[e] = upper ? got : kept, high[e] = upper ? kept : got;
-  }
-  for (int e = 0; e < 2; ++e) {
-    const float got = exchanged(odd ? low[e] : high[e], 1);
-    row[e] = odd ? got : low[e], row[2 + e] = odd ? high[e] : got;
-  }
-}
+inline void wait_for_warp() { __nvvm_bar_warp_sync(0xffffffffu); }
 
 }  // namespace md::device_blocks
