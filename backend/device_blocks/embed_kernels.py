@@ -17,13 +17,33 @@ def lines_of(text: str) -> list[str]:
     return [line.lstrip() if line[:1].isspace() else line for line in lines if line.strip()]
 
 
+def end_of_body(lines: list[str], at: int) -> int:
+    """The line that closes the function which begins at `at`; calls are in braces of their own."""
+    depth = 0
+    for i in range(at, len(lines)):
+        depth += (lines[i] == "{") - (lines[i] == "}")
+        if lines[i] == "}" and depth == 0:
+            return i
+    raise ValueError(f"no end of {lines[at]}")
+
+
+def end_of_declaration(lines: list[str], at: int) -> int | None:
+    """The line that ends the declaration of a function whose body comes later; None: the body is here."""
+    end = next(i for i in range(at, len(lines)) if lines[i] == "{" or lines[i].endswith(";"))
+    return None if lines[end] == "{" else end
+
+
 def items_of(lines: list[str]) -> list[tuple[str, str, str]]:
-    """(kind, name, text) of the head, of tables and functions, and of entries, in the order of the text."""
+    """(kind, name, text) of the head, of tables and functions, and of entries, in the order of the text.
+
+    The declaration of a function has the function's name with a semicolon.
+    """
     items, head, at = [], [], 0
     while at < len(lines):
         line = lines[at]
         if ".entry " in line or ".func " in line:
-            end = next(i for i in range(at, len(lines)) if lines[i] == "}")
+            declared = end_of_declaration(lines, at)
+            end = declared or end_of_body(lines, at)
             text = "\n".join(lines[at : end + 1]) + "\n"
             if found := re.search(r"\.entry (\w+)\(", text):
                 body = text[text.index("\n{\n") + 3 :]
@@ -32,7 +52,7 @@ def items_of(lines: list[str]) -> list[tuple[str, str, str]]:
             else:
                 found = re.search(r"\.func\s+(?:\([^)]*\)\s*)?([\w$]+)", text)
                 assert found, text
-                items.append(("part", found[1], text))
+                items.append(("part", found[1] + (";" if declared else ""), text))
             at = end + 1
         elif re.match(r"\.(version|target|address_size)", line):
             head.append(line)
@@ -49,7 +69,7 @@ def needed(entry: str, parts: dict[str, str]) -> set[str]:
     names, open_texts = set(), [entry]
     while open_texts:
         for name in set(NAME.findall(open_texts.pop())) & parts.keys() - names:
-            names.add(name)
+            names |= {name, f"{name};"} & parts.keys()
             open_texts.append(parts[name])
     return names
 

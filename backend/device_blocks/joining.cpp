@@ -61,8 +61,9 @@ bool run_joining(const DeviceCall& c) {
 }
 
 bool run_kernel(const DeviceCall& c) {
-  constexpr bool (*kFamilies[])(const DeviceCall&) = {run_joining, run_reading,   run_writing,   run_product, run_lines,
-                                                      run_windows, run_searching, run_selecting, run_grouping};
+  constexpr bool (*kFamilies[])(const DeviceCall&) = {run_joining,  run_reading, run_writing,   run_product,
+                                                      run_lines,    run_windows, run_searching, run_selecting,
+                                                      run_grouping, run_special};
   for (const auto family : kFamilies)
     if (family(c)) return true;
   return false;

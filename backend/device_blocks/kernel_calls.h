@@ -15,6 +15,7 @@ bool run_joining(const DeviceCall& c);    // joining.cpp
 bool run_selecting(const DeviceCall& c);  // selecting.cpp
 bool run_grouping(const DeviceCall& c);   // grouping.cpp
 bool run_sampling(const DeviceCall& c);   // sampling.cpp
+bool run_special(const DeviceCall& c);    // special.cpp
 
 // Of ops whose results have sizes that elements decide: they are made, which waits for the device.
 bool make_selected(const DeviceCall& c, std::vector<TensorRef>& made);  // selecting.cpp

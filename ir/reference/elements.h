@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "ir/reference/reference.h"
+#include "ir/reference/wide.h"
 
 namespace md {
 
@@ -30,7 +31,7 @@ class ElementReader {
 inline constexpr std::int64_t kPiece = 256;
 
 // out[i] = f(x[i]) for the elements [first, last); f is computed in double for floats of 32 bits and less, else in
-// long double.
+// wide numbers.
 template <class F>
 void map_floats(const KernelCall& c, std::int64_t first, std::int64_t last, F&& f) {
   const TensorImpl& out = *c.out[0];
@@ -39,7 +40,7 @@ void map_floats(const KernelCall& c, std::int64_t first, std::int64_t last, F&& 
     using T = decltype(zero);
     using W = WorkingOf<T>;
     if constexpr (std::is_floating_point_v<W>) {
-      using Wide = std::conditional_t<std::is_same_v<W, double>, long double, double>;
+      using Wide = std::conditional_t<std::is_same_v<W, double>, formulas::Wide, double>;
       W values[kPiece];
       for (std::int64_t at = first; at < last; at += kPiece) {
         const std::int64_t n = std::min(kPiece, last - at);
@@ -60,7 +61,7 @@ void map_float_pairs(const KernelCall& c, std::int64_t first, std::int64_t last,
     using T = decltype(zero);
     using W = WorkingOf<T>;
     if constexpr (std::is_floating_point_v<W>) {
-      using Wide = std::conditional_t<std::is_same_v<W, double>, long double, double>;
+      using Wide = std::conditional_t<std::is_same_v<W, double>, formulas::Wide, double>;
       W values[2][kPiece];
       std::optional<ElementReader> in[2];
       for (std::size_t i = 0; i < 2; ++i) {

@@ -1,101 +1,151 @@
-// The gamma function's relatives, in double or long double.
+// The gamma function's relatives, in float64 or wide numbers.
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <numbers>
+#include <iterator>
+
+#include "ir/reference/elementary_formulas.h"
+#include "ir/reference/special_tables.h"
 
 namespace md::formulas {
 
-// The functions with _r keep the sign apart; the others write it to a global.
-inline double log_gamma(double x) {
-  int sign;
-  return lgamma_r(x, &sign);
-}
-inline long double log_gamma(long double x) {
-  int sign;
-  return lgammal_r(x, &sign);
+// log(gamma(2 + z)) for |z| up to 1/2: z (1 - egamma) and a series in the zeta function. (Abramowitz and Stegun,
+// 6.1.33, less log(1 + z).)
+template <class W>
+W log_gamma_near_two(const W& z) {
+  W sum = 0;
+  for (int k = static_cast<int>(std::size(kLogGamma)) - 1; k >= 0; --k)
+    sum = sum * z + number<W>(kLogGamma[k][0].high, kLogGamma[k][0].low);
+  return z * (1 - egamma<W>() + sum * z);
 }
 
-// The asymptotic series from 12 on, brought there by digamma(x + 1) = digamma(x) + 1 / x; negative numbers by
-// reflection. (Abramowitz and Stegun, 6.3.)
+// Stirling's series (6.1.40), from 20 on.
 template <class W>
-W digamma(W x) {
-  constexpr W pi = std::numbers::pi_v<W>;
-  if (x == 0) return std::copysign(std::numeric_limits<W>::infinity(), -x);
-  if (x < 0) {
-    if (x == std::floor(x) || !std::isfinite(x)) return std::nan("");
-    const W part = x - std::trunc(x);  // tan of what is left has its digits
-    return digamma(1 - x) - pi / std::tan(pi * part);
-  }
-  if (std::isinf(x)) return x;
+W log_gamma_from_twenty(const W& x) {
+  constexpr double kNumbers[][2] = {{1, 12},        {-1, 360}, {1, 1260},       {-1, 1680},      {1, 1188},
+                                    {-691, 360360}, {1, 156},  {-3617, 122400}, {43867, 244188}, {-174611, 125400}};
+  const W square = 1 / (x * x);
+  W power = 1 / x, series = 0;
+  for (const auto& n : kNumbers) series += W(n[0]) / n[1] * power, power *= square;
+  return (x - 0.5) * log(x) - x + log(2 * pi<W>()) / 2 + series;
+}
+
+// For x > 0; between the series the recurrence leads to the one near 2.
+template <class W>
+W log_gamma_right(const W& x) {
+  if (is_infinite(x)) return x;
+  if (x >= 20) return log_gamma_from_twenty(x);
+  if (x < 0.5) return log_gamma_near_two(x) - log1p(x) - log(x);
+  if (x < 1.5) return log_gamma_near_two<W>(x - 1) - log1p(x - 1);
+  if (x < 2.5) return log_gamma_near_two<W>(x - 2);
+  W product = 1, y = x;
+  while (y > 2.5) y -= 1, product *= y;
+  return log(product) + log_gamma_near_two<W>(y - 2);
+}
+
+// sin(pi x) for what is left of x beside the nearest whole number.
+template <class W>
+W sine_of_rest(const W& x) {
+  return sin(pi<W>() * (x - floored(x + 0.5)));
+}
+
+template <class W>
+[[gnu::noinline]] W log_gamma(W x) {
+  if (is_nan(x)) return x;
+  if (!is_negative(x)) return leading(x) == 0 ? W(kInfinite) : log_gamma_right(x);
+  if (floored(x) == x) return kInfinite;
+  return log(pi<W>()) - log(size_of_number(sine_of_rest(x))) - log_gamma_right<W>(1 - x);
+}
+
+// The asymptotic series from 20 on, brought there by digamma(x + 1) = digamma(x) + 1 / x. (Abramowitz and Stegun, 6.3.)
+template <class W>
+W digamma_right(W x) {
+  if (is_infinite(x)) return x;
   W shift = 0;
   for (; x < 20; ++x) shift -= 1 / x;
-  constexpr W kBernoulli[] = {W(1) / 12,       -W(1) / 120, W(1) / 252,      -W(1) / 240,     W(1) / 132,
-                              -W(691) / 32760, W(1) / 12,   -W(3617) / 8160, W(43867) / 14364};
+  constexpr double kBernoulli[][2] = {{1, 12},       {-1, 120}, {1, 252},      {-1, 240},     {1, 132},
+                                      {-691, 32760}, {1, 12},   {-3617, 8160}, {43867, 14364}};
   const W square = 1 / (x * x);
   W power = square, series = 0;
-  for (const W b : kBernoulli) series += b * power, power *= square;
-  return shift + std::log(x) - 1 / (2 * x) - series;
+  for (const auto& b : kBernoulli) series += W(b[0]) / b[1] * power, power *= square;
+  return shift + log(x) - 1 / (2 * x) - series;
 }
 
-// Hurwitz' zeta function by the formula of Euler and Maclaurin; of q <= 0 for whole s.
+// Negative numbers by reflection.
 template <class W>
-W zeta(W s, W q) {
-  constexpr W infinity = std::numeric_limits<W>::infinity(), nan = std::numeric_limits<W>::quiet_NaN();
-  if (s == 1) return infinity;
-  if (!(s > 1)) return nan;
-  if (q <= 0) {
-    if (q == std::floor(q)) return infinity;
-    if (s != std::floor(s)) return nan;
-  }
-  constexpr W kBernoulli[] = {W(1) / 6,       -W(1) / 30,       W(1) / 42,      -W(1) / 30,
-                              W(5) / 66,      -W(691) / 2730,   W(7) / 6,       -W(3617) / 510,
-                              W(43867) / 798, -W(174611) / 330, W(854513) / 138};
+[[gnu::noinline]] W digamma(W x) {
+  if (leading(x) == 0) return is_negative(x) ? kInfinite : -kInfinite;
+  if (!(x < 0)) return digamma_right(x);
+  if (!is_finite(x) || x == floored(x)) return kNoNumber;
+  const W part = x - truncated(x);  // tan of what is left has its digits
+  return digamma_right<W>(1 - x) - pi<W>() / tan(pi<W>() * part);
+}
+
+// Hurwitz' zeta function for s > 1 and q > 0 by the formula of Euler and Maclaurin.
+template <class W>
+[[gnu::noinline]] W zeta_right(const W& s, W q) {
+  constexpr double kBernoulli[][2] = {{1, 6}, {-1, 30},     {1, 42},      {-1, 30},       {5, 66},      {-691, 2730},
+                                      {7, 6}, {-3617, 510}, {43867, 798}, {-174611, 330}, {854513, 138}};
   W sum = 0;
   for (int i = 0; i < 12 || q < 12; ++i, ++q) {
-    const W term = std::pow(q, -s);
+    const W term = power(q, -s);
     sum += term;
-    if (std::abs(term) < std::numeric_limits<W>::epsilon() / 8 * std::abs(sum) && q > 0) return sum;
+    if (is_done(term, sum)) return sum;
   }
-  const W power = std::pow(q, -s);
-  sum += power * q / (s - 1) + power / 2;
-  W factor = s * power / q, factorial = 2;
+  const W last = power(q, -s);
+  sum += last * q / (s - 1) + last / 2;
+  W factor = s * last / q, factorial = 2;
   int j = 1;
-  for (const W b : kBernoulli) {
-    const W term = b / factorial * factor;
+  for (const auto& b : kBernoulli) {
+    const W term = W(b[0]) / b[1] / factorial * factor;
     sum += term;
-    if (std::abs(term) < std::numeric_limits<W>::epsilon() / 4 * std::abs(sum)) break;
+    if (is_done(term, sum)) break;
     factor *= (s + 2 * j - 1) / q * ((s + 2 * j) / q);
-    factorial *= static_cast<W>((2 * j + 1) * (2 * j + 2));
+    factorial *= (2 * j + 1) * (2 * j + 2);
     ++j;
   }
   return sum;
 }
 
+// Of q <= 0 for whole s: the terms up to the first positive one are sums of positive ones from 1 - q to 1 on.
 template <class W>
-W polygamma(W x, std::int64_t n) {
+[[gnu::noinline]] W zeta(W s, W q) {
+  if (s == 1) return kInfinite;
+  if (!(s > 1) || is_nan(q)) return kNoNumber;
+  if (q > 0) return zeta_right(s, q);
+  const W whole = floored(q);
+  if (q == whole) return kInfinite;
+  if (!(s == floored(s))) return kNoNumber;
+  const W rest = q - whole, sum = zeta_right<W>(s, 1 - rest) - zeta_right<W>(s, 1 - q);
+  return zeta_right(s, rest) + (s / 2 == floored(s / 2) ? sum : -sum);
+}
+
+// The derivative of digamma, by reflection left of 1/2.
+template <class W>
+W trigamma(W x) {
+  if (is_infinite(x)) return is_negative(x) ? kNoNumber : 0.0;
+  if (!(x < 0.5) || x == floored(x)) return zeta<W>(2, x);
+  const W sine = sin(pi<W>() * (x - truncated(x)));
+  return pi<W>() * pi<W>() / (sine * sine) - zeta<W>(2, 1 - x);
+}
+
+template <class W>
+[[gnu::noinline]] W polygamma(W x, std::int64_t n) {
   if (n == 0) return digamma(x);
-  if (n == 1 && std::isinf(x)) return x > 0 ? W(0) : std::numeric_limits<W>::quiet_NaN();
-  if (n == 1 && x < W(0.5) && x != std::floor(x)) {
-    const W sine = std::sin(std::numbers::pi_v<W> * (x - std::trunc(x)));
-    return std::numbers::pi_v<W> * std::numbers::pi_v<W> / (sine * sine) - polygamma(1 - x, n);
-  }
-  const W order = static_cast<W>(n + 1), size = std::exp(log_gamma(order)) * zeta(order, x);
+  if (n == 1) return trigamma(x);
+  const W order = W(n) + 1, size = exp(log_gamma(order)) * zeta(order, x);
   return n % 2 ? size : -size;
 }
 
 // u - log(1 + u), without the digits a difference loses.
 template <class W>
 W beyond_log(W u) {
-  if (std::abs(u) > W(0.1)) return u - std::log1p(u);
+  if (size_of_number(u) > 0.1) return u - log1p(u);
   W power = u * u, sum = power / 2;
   for (int k = 3; k < 60; ++k) {
     power *= -u;
-    const W term = power / static_cast<W>(k);
+    const W term = power / k;
     sum += term;
-    if (std::abs(term) < std::numeric_limits<W>::epsilon() / 8 * sum) break;
+    if (is_done(term, sum)) break;
   }
   return sum;
 }
@@ -103,19 +153,19 @@ W beyond_log(W u) {
 // x^a exp(-x) / gamma(a + 1)
 template <class W>
 W gamma_share(W a, W x) {
-  if (a < 20) return std::exp(a * std::log(x) - x - log_gamma(a + 1));
+  if (a < 20) return exp(a * log(x) - x - log_gamma<W>(a + 1));
   const W square = 1 / (a * a);
   const W stirling =
       (W(1) / 12 - square * (W(1) / 360 - square * (W(1) / 1260 - square * (W(1) / 1680 - square / 1188)))) / a;
-  return std::exp(-a * beyond_log((x - a) / a) - stirling) / std::sqrt(2 * std::numbers::pi_v<W> * a);
+  return exp(-a * beyond_log<W>((x - a) / a) - stirling) / sqrt(2 * pi<W>() * a);
 }
 
 constexpr int kGammaSteps = 100000;  // of series and fractions; about sqrt(a) are needed near x = a
 
 template <class W>
-W lower_gamma_series(W a, W x) {
+[[gnu::noinline]] W lower_gamma_series(W a, W x) {
   W term = 1, sum = 1, up = a;
-  for (int i = 0; i < kGammaSteps && term > std::numeric_limits<W>::epsilon() / 8 * sum; ++i) {
+  for (int i = 0; i < kGammaSteps && !is_done(term, sum); ++i) {
     up += 1;
     term *= x / up;
     sum += term;
@@ -125,18 +175,18 @@ W lower_gamma_series(W a, W x) {
 
 // Legendre's continued fraction by Lentz' method, for x above a + 1.
 template <class W>
-W upper_gamma_fraction(W a, W x) {
-  constexpr W tiny = std::numeric_limits<W>::min() * 1024;
-  W b = x + 1 - a, c = 1 / tiny, d = 1 / b, value = d;
+[[gnu::noinline]] W upper_gamma_fraction(W a, W x) {
+  constexpr double tiny = std::numeric_limits<double>::min() * 1024;
+  W b = x + 1 - a, c = W(1) / tiny, d = 1 / b, value = d;
   for (int i = 1; i < kGammaSteps; ++i) {
-    const W an = -static_cast<W>(i) * (static_cast<W>(i) - a);
+    const W an = -W(i) * (W(i) - a);
     b += 2;
     d = an * d + b;
-    d = 1 / (std::abs(d) < tiny ? tiny : d);
+    d = 1 / (size_of_number(d) < tiny ? W(tiny) : d);
     c = b + an / c;
-    if (std::abs(c) < tiny) c = tiny;
+    if (size_of_number(c) < tiny) c = tiny;
     value *= d * c;
-    if (std::abs(d * c - 1) < std::numeric_limits<W>::epsilon()) break;
+    if (is_done<W>(d * c - 1, 1)) break;
   }
   return a * gamma_share(a, x) * value;
 }
@@ -144,15 +194,15 @@ W upper_gamma_fraction(W a, W x) {
 // Both parts at their ends, and whether that is where (a, x) lies.
 template <class W>
 bool at_an_end(W a, W x, W& lower) {
-  lower = std::numeric_limits<W>::quiet_NaN();
+  lower = kNoNumber;
   if (!(a >= 0 && x >= 0)) return true;
   if (a == 0) {
     if (x > 0) lower = 1;
   } else if (x == 0) {
     lower = 0;
-  } else if (std::isinf(a)) {
-    if (!std::isinf(x)) lower = 0;
-  } else if (std::isinf(x)) {
+  } else if (is_infinite(a)) {
+    if (!is_infinite(x)) lower = 0;
+  } else if (is_infinite(x)) {
     lower = 1;
   } else {
     return false;
@@ -161,7 +211,7 @@ bool at_an_end(W a, W x, W& lower) {
 }
 
 template <class W>
-W igamma(W a, W x) {
+[[gnu::noinline]] W igamma(W a, W x) {
   if (W end; at_an_end(a, x, end)) return end;
   return x > 1 && x > a + 1 ? 1 - upper_gamma_fraction(a, x) : lower_gamma_series(a, x);
 }
@@ -171,20 +221,20 @@ template <class W>
 W upper_gamma_near_zero(W a, W x) {
   W term = 1, sum = 0;
   for (int n = 1; n < 200; ++n) {
-    term *= -x / static_cast<W>(n);
-    const W part = term / (a + static_cast<W>(n));
+    term *= -x / n;
+    const W part = term / (a + n);
     sum += part;
-    if (std::abs(part) < std::numeric_limits<W>::epsilon() / 8 * std::abs(sum)) break;
+    if (is_done(part, sum)) break;
   }
-  const W power = a * std::log(x) - log_gamma(a + 1);
-  return -std::expm1(power) - std::exp(power) * a * sum;
+  const W logarithm = a * log(x) - log_gamma<W>(a + 1);
+  return -expm1(logarithm) - exp(logarithm) * a * sum;
 }
 
 template <class W>
-W igammac(W a, W x) {
+[[gnu::noinline]] W igammac(W a, W x) {
   if (W end; at_an_end(a, x, end)) return 1 - end;
   if (x > 1 && x > a + 1) return upper_gamma_fraction(a, x);
-  return x < W(1.5) && a < 1 ? upper_gamma_near_zero(a, x) : 1 - lower_gamma_series(a, x);
+  return x < 1.5 && a < 1 ? upper_gamma_near_zero(a, x) : 1 - lower_gamma_series(a, x);
 }
 
 }  // namespace md::formulas

@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "ir/reference/elements.h"
-#include "ir/reference/gamma_formulas.h"
-#include "ir/reference/normal_formulas.h"
 #include "ir/reference/special.h"
+#include "ir/reference/special_values.h"
 
 namespace md {
 namespace {

@@ -19,17 +19,7 @@ PUBLIC = [name for name, op in OPS.items() if is_public(op)]
 LEAVES_THE_DEVICE = {"cpu", "to.device", "numpy"}  # what comes from a device is laid out anew
 
 # Ops without a kernel for GPUs, done by the CPU's engine on copies. The list may only become shorter.
-ON_THE_CPU = set(
-    """
-    airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
-    chebyshev_polynomial_v chebyshev_polynomial_w digamma erfcx erfinv fourier_pairs hermite_polynomial_h
-    hermite_polynomial_he i0 i0e i1 i1e igamma igammac laguerre_polynomial_l legendre_polynomial_p lgamma
-    log_ndtr modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1
-    ndtri polygamma scaled_modified_bessel_k0 scaled_modified_bessel_k1
-    shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
-    shifted_chebyshev_polynomial_w spherical_bessel_j0 zeta
-    """.split()
-)
+ON_THE_CPU = {"fourier_pairs"}
 
 
 def on_cpu(tensor):
