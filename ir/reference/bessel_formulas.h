@@ -2,14 +2,8 @@
 #pragma once
 
 #include "ir/reference/elementary_formulas.h"
-#include "ir/reference/special_tables.h"
 
 namespace md::formulas {
-
-template <class W>
-W tabulated(const Pair& p) {
-  return number<W>(p.high, p.low);
-}
 
 // --- J and Y ---------------------------------------------------------------------------------------------------------
 
@@ -25,9 +19,9 @@ BothOrders<W> bessel_j_series(const W& x) {
   const W square = x * x / 4;
   W term = 1, zero = 1, one = 1;
   for (int k = 1; k < 60; ++k) {
-    term *= -square / (k * k);
+    term *= -square * (inverse<W>(k) * inverse<W>(k));
     zero += term;
-    one += term / (k + 1);
+    one += term * inverse<W>(k + 1);
     if (is_done(term, zero)) break;
   }
   return {zero, one * x / 2};
@@ -40,10 +34,10 @@ BothOrders<W> bessel_y_series(const W& x) {
   const BothOrders<W> j = bessel_j_series(x);
   W term = 1, harmonic = 0, zero = 0, one = 1;
   for (int k = 1; k < 60; ++k) {
-    harmonic += W(1) / k;
-    term *= -square / (k * k);
+    harmonic += inverse<W>(k);
+    term *= -square * (inverse<W>(k) * inverse<W>(k));
     zero -= harmonic * term;
-    one += (2 * harmonic + W(1) / (k + 1)) * term / (k + 1);
+    one += (2 * harmonic + inverse<W>(k + 1)) * term * inverse<W>(k + 1);
     if (is_done<W>(harmonic * term, zero)) break;
   }
   return {(logarithm * j.zero + zero) * 2 / pi<W>(), (2 * logarithm * j.one - 2 / x - one * x / 2) / pi<W>()};
@@ -61,7 +55,8 @@ BothOrders<W> bessel_from_table(const W& x, int column) {
   W c[3] = {0, tabulated<W>(kBessel[at - kBesselFirst][column]), tabulated<W>(kBessel[at - kBesselFirst][column + 1])};
   W power = h, value = c[1] + c[2] * h, slope = c[2];
   for (int k = 0; k < 70; ++k) {
-    const W next = -(W((k + 1) * (k + 1)) * c[2] + place * c[1] + c[0]) / (place * ((k + 2) * (k + 1)));
+    const W next = -(W((k + 1) * (k + 1)) * c[2] + place * c[1] + c[0]) *
+                   (inverse<W>(at) * (inverse<W>(k + 2) * inverse<W>(k + 1)));
     slope += (k + 2) * next * power;
     power *= h;
     value += next * power;
@@ -130,8 +125,8 @@ template <class W>
 W modified_i_series(int order, W x) {
   const W square = x * x / 4;
   W term = order == 0 ? W(1) : x / 2, sum = term;
-  for (int k = 1; k < 200 && !is_done(term, sum); ++k) {
-    term *= square / (k * (k + order));
+  for (int k = 1; k < 120 && !is_done(term, sum); ++k) {
+    term *= square * (inverse<W>(k) * inverse<W>(k + order));
     sum += term;
   }
   return sum;
@@ -205,9 +200,9 @@ W modified_k_series(int order, W x) {
   W harmonic = 0, term = order == 0 ? W(1) : x / 4, sum = 0;
   if (order == 1) sum = term * (1 - 2 * egamma<W>());
   for (int k = 1; k < 60; ++k) {
-    harmonic += W(1) / k;
-    term *= square / (k * (k + order));
-    const W part = order == 0 ? harmonic * term : term * (2 * harmonic + W(1) / (k + 1) - 2 * egamma<W>());
+    harmonic += inverse<W>(k);
+    term *= square * (inverse<W>(k) * inverse<W>(k + order));
+    const W part = order == 0 ? harmonic * term : term * (2 * harmonic + inverse<W>(k + 1) - 2 * egamma<W>());
     sum += part;
     if (is_done(part, sum)) break;
   }
@@ -249,7 +244,7 @@ W airy_from_table(W x) {
   W before = 0, a = tabulated<W>(kAiry[at - kAiryFirst][0]), b = tabulated<W>(kAiry[at - kAiryFirst][1]);
   W power = h, sum = a + b * h;
   for (int k = 0; k < 40; ++k) {
-    const W next = (place * a + before) / ((k + 1) * (k + 2));
+    const W next = (place * a + before) * (inverse<W>(k + 1) * inverse<W>(k + 2));
     before = a, a = b, b = next;
     power *= h;
     sum += next * power;

@@ -6,11 +6,15 @@
 #include <limits>
 
 #include "ir/core/scalar_builder.h"
+#include "ir/reference/special_tables.h"
 #include "ir/reference/wide.h"
 #include "registry/ops/math.h"
 #include "registry/ops/math_inverse.h"
 
 namespace md::formulas {
+
+inline double leading(double x) { return x; }
+inline double leading(const Wide& x) { return x.high; }
 
 // What a formula knows of its numbers.
 template <class W>
@@ -19,6 +23,26 @@ template <class W>
 constexpr W number(double high, double low) {
   if constexpr (is_wide<W>) return Wide(high, low);
   return high;
+}
+template <class W>
+constexpr W tabulated(const Pair& p) {
+  return number<W>(p.high, p.low);
+}
+// 1 / k for k up to 120, which saves divisions in series.
+template <class W>
+constexpr W inverse(int k) {
+  return tabulated<W>(kInverse[k][0]);
+}
+// c[first] + c[first + step] x + c[first + 2 step] x^2 + ... up to c[last]. From `narrow` on terms are so small that
+// float64 does.
+template <class W, std::size_t kCount>
+W series(const Pair (&c)[kCount][1], int first, int last, int step, int narrow, const W& x) {
+  int k = last;
+  double rest = 0;
+  for (; k >= narrow; k -= step) rest = rest * leading(x) + c[k][0].high;
+  W sum = rest;
+  for (; k >= first; k -= step) sum = sum * x + tabulated<W>(c[k][0]);
+  return sum;
 }
 // Terms of a sum below its share of this do not matter.
 template <class W>
@@ -45,7 +69,6 @@ constexpr W ln2() {
 
 // --- Of float64 ------------------------------------------------------------------------------------------------------
 
-inline double leading(double x) { return x; }
 inline double sqrt(double x) { return std::sqrt(x); }
 #define MD_OF_FLOAT64(name)                        \
   [[gnu::noinline]] inline double name(double x) { \
@@ -70,7 +93,6 @@ MD_OF_FLOAT64(erfc)
 
 // --- Of both ---------------------------------------------------------------------------------------------------------
 
-inline double leading(const Wide& x) { return x.high; }
 template <class W>
 bool is_nan(const W& x) {
   return leading(x) != leading(x);
@@ -120,15 +142,9 @@ inline Wide scaled(const Wide& x, int k) {
   return Wide::joined(high, x.low * first * second);
 }
 
-// exp(x) - 1 for |x| below 1/2.
-[[gnu::noinline]] inline Wide expm1_near_zero(const Wide& x) {
-  Wide term = x, sum = x;
-  for (int k = 2; k < 30; ++k) {
-    term *= x / k;
-    sum += term;
-    if (is_done(term, sum)) break;
-  }
-  return sum;
+// exp(x) - 1 for |x| below 1/4, or with fewer terms below 1/32.
+[[gnu::noinline]] inline Wide expm1_near_zero(const Wide& x, int terms, int narrow) {
+  return series(kInverseFactorial, 1, terms, 1, narrow, x) * x;
 }
 
 [[gnu::noinline]] inline Wide exp(const Wide& x) {
@@ -137,13 +153,13 @@ inline Wide scaled(const Wide& x, int k) {
   const int k = static_cast<int>(std::floor(x.high * 0x1.71547652b82fep+0 + 0.5));
   Wide r = x - Wide(k) * ln2<Wide>();
   r = {r.high * 0x1p-4, r.low * 0x1p-4};
-  Wide y = expm1_near_zero(r);
+  Wide y = expm1_near_zero(r, 11, 5);
   for (int i = 0; i < 4; ++i) y = y * y + y + y;  // (1 + y)^2 - 1
   return scaled(y + 1, k);
 }
 
 [[gnu::noinline]] inline Wide expm1(const Wide& x) {
-  return std::fabs(x.high) < 0.25 ? expm1_near_zero(x) : exp(x) - 1;
+  return std::fabs(x.high) < 0.25 ? expm1_near_zero(x, 17, 9) : exp(x) - 1;
 }
 
 // log(1 + x) for |x| below 1/4: 2 atanh(x / (2 + x)).
@@ -153,7 +169,7 @@ inline Wide scaled(const Wide& x, int k) {
   Wide power = s, sum = s;
   for (int k = 3; k < 80; k += 2) {
     power *= square;
-    const Wide term = power / k;
+    const Wide term = power * inverse<Wide>(k);
     sum += term;
     if (is_done(term, sum)) break;
   }
@@ -196,14 +212,10 @@ struct WideAngle {
 
 // sin(quadrant pi / 2 + r) by the Taylor series of sin or cos.
 [[gnu::noinline]] inline Wide sine_of_angle(int quadrant, const Wide& r) {
-  const Wide square = r * r;
-  const int first = quadrant % 2;  // 1: cos
-  Wide term = first ? Wide(1) : r, sum = term;
-  for (int k = 2 - first; k < 40; k += 2) {
-    term *= -square / (k * (k + 1));
-    sum += term;
-    if (is_done(term, sum)) break;
-  }
+  const Wide square = -(r * r);
+  const int even = 1 - quadrant % 2;  // 0: cos
+  Wide sum = series(kInverseFactorial, even, 20 + even, 2, 10, square);
+  if (even) sum *= r;
   return quadrant % 4 > 1 ? -sum : sum;
 }
 
@@ -235,6 +247,19 @@ inline Wide tan(const Wide& x) {
   const Wide size = exp(y * log(size_of_number(x)));
   const bool odd = std::fabs(y.high) < 0x1p53 && std::floor(y.high / 2) * 2 != y.high;
   return is_negative(x) && odd ? -size : size;
+}
+
+// 1 / x^y for x > 0; small whole powers by products.
+template <class W>
+[[gnu::noinline]] W inverse_power(const W& x, const W& y) {
+  constexpr double kMost = 64;
+  if (!(y <= kMost) || !(y == floored(y))) return power(x, -y);
+  W product = 1, square = x;
+  for (int n = static_cast<int>(leading(y)); n > 0; n /= 2) {
+    if (n % 2) product *= square;
+    square *= square;
+  }
+  return 1 / product;
 }
 
 // exp(x^2) erfc(x) from 2 on: a continued fraction from its end. (Abramowitz and Stegun, 7.1.14.)

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "ir/reference/elementary_formulas.h"
-#include "ir/reference/special_tables.h"
 
 namespace md::formulas {
 
@@ -12,21 +11,17 @@ namespace md::formulas {
 // 6.1.33, less log(1 + z).)
 template <class W>
 W log_gamma_near_two(const W& z) {
-  W sum = 0;
-  for (int k = static_cast<int>(std::size(kLogGamma)) - 1; k >= 0; --k)
-    sum = sum * z + number<W>(kLogGamma[k][0].high, kLogGamma[k][0].low);
+  constexpr int kTerms = is_wide<W> ? static_cast<int>(std::size(kLogGamma)) : 26;
+  const W sum = series(kLogGamma, 0, kTerms - 1, 1, 9, z);
   return z * (1 - egamma<W>() + sum * z);
 }
 
 // Stirling's series (6.1.40), from 20 on.
 template <class W>
 W log_gamma_from_twenty(const W& x) {
-  constexpr double kNumbers[][2] = {{1, 12},        {-1, 360}, {1, 1260},       {-1, 1680},      {1, 1188},
-                                    {-691, 360360}, {1, 156},  {-3617, 122400}, {43867, 244188}, {-174611, 125400}};
-  const W square = 1 / (x * x);
-  W power = 1 / x, series = 0;
-  for (const auto& n : kNumbers) series += W(n[0]) / n[1] * power, power *= square;
-  return (x - 0.5) * log(x) - x + log(2 * pi<W>()) / 2 + series;
+  const W first = 1 / x, square = first * first;
+  const W rest = series(kStirling, 0, static_cast<int>(std::size(kStirling)) - 1, 1, 3, square) * first;
+  return (x - 0.5) * log(x) - x + log(2 * pi<W>()) / 2 + rest;
 }
 
 // For x > 0; between the series the recurrence leads to the one near 2.
@@ -62,12 +57,9 @@ W digamma_right(W x) {
   if (is_infinite(x)) return x;
   W shift = 0;
   for (; x < 20; ++x) shift -= 1 / x;
-  constexpr double kBernoulli[][2] = {{1, 12},       {-1, 120}, {1, 252},      {-1, 240},     {1, 132},
-                                      {-691, 32760}, {1, 12},   {-3617, 8160}, {43867, 14364}};
-  const W square = 1 / (x * x);
-  W power = square, series = 0;
-  for (const auto& b : kBernoulli) series += W(b[0]) / b[1] * power, power *= square;
-  return shift + log(x) - 1 / (2 * x) - series;
+  const W first = 1 / x, square = first * first;
+  const W rest = series(kDigamma, 0, static_cast<int>(std::size(kDigamma)) - 1, 1, 3, square) * square;
+  return shift + log(x) - first / 2 - rest;
 }
 
 // Negative numbers by reflection.
@@ -83,24 +75,22 @@ template <class W>
 // Hurwitz' zeta function for s > 1 and q > 0 by the formula of Euler and Maclaurin.
 template <class W>
 [[gnu::noinline]] W zeta_right(const W& s, W q) {
-  constexpr double kBernoulli[][2] = {{1, 6}, {-1, 30},     {1, 42},      {-1, 30},       {5, 66},      {-691, 2730},
-                                      {7, 6}, {-3617, 510}, {43867, 798}, {-174611, 330}, {854513, 138}};
   W sum = 0;
   for (int i = 0; i < 12 || q < 12; ++i, ++q) {
-    const W term = power(q, -s);
+    const W term = inverse_power(q, s);
     sum += term;
     if (is_done(term, sum)) return sum;
   }
-  const W last = power(q, -s);
+  const W last = inverse_power(q, s);
   sum += last * q / (s - 1) + last / 2;
-  W factor = s * last / q, factorial = 2;
+  const W first = 1 / q;
+  W factor = s * last * first;
   int j = 1;
-  for (const auto& b : kBernoulli) {
-    const W term = W(b[0]) / b[1] / factorial * factor;
+  for (const auto& b : kMaclaurin) {
+    const W term = tabulated<W>(b[0]) * factor;
     sum += term;
     if (is_done(term, sum)) break;
-    factor *= (s + 2 * j - 1) / q * ((s + 2 * j) / q);
-    factorial *= (2 * j + 1) * (2 * j + 2);
+    factor *= (s + 2 * j - 1) * first * ((s + 2 * j) * first);
     ++j;
   }
   return sum;
@@ -143,7 +133,7 @@ W beyond_log(W u) {
   W power = u * u, sum = power / 2;
   for (int k = 3; k < 60; ++k) {
     power *= -u;
-    const W term = power / k;
+    const W term = power * inverse<W>(k);
     sum += term;
     if (is_done(term, sum)) break;
   }
