@@ -88,7 +88,9 @@ void DeviceEngine::run(const Op& op, std::span<const Arg> args, std::span<const 
       if (run_by_kernel({op, args, out})) return;
     } else {
       std::vector<Arg> here_args;
-      for (const Arg& a : args) here_args.push_back(brought(a, here));
+      // What a tensor is made like is not read.
+      const bool is_like = op.kind() == OpKind::Create;
+      for (const Arg& a : args) here_args.push_back(is_like && &a == args.data() ? a : brought(a, here));
       if (run_by_kernel({op, here_args, out})) return;
     }
   }

@@ -29,10 +29,23 @@ void store(Tracer& t, const ValueRef& result, const ValueRef& out, const std::st
   t.call_op("copy_", Spelling::Method, CallArgs{{out, result}, {}}, "");
 }
 
+// Functions that make tensors from nothing make them where `out` is.
+void make_where(Tracer& t, const ValueRef& out, const std::string& name, CallArgs& args) {
+  const auto* tensor = as<TensorValue>(out);
+  const auto forms = overloads(name);
+  const bool makes = std::ranges::all_of(forms, [](OpId id) { return op(id).placed_by_default; });
+  if (!tensor || !makes || tensor->type.device == default_device()) return;
+  for (const auto& [key, value] : args.keywords)
+    if (PyUnicode_CompareWithASCIIString(key.get(), "device") == 0) return;
+  args.keywords.emplace_back(checked(PyUnicode_InternFromString("device")),
+                             t.constant(device_object(tensor->type.device)));
+}
+
 }  // namespace
 
 ValueRef trace_call_into(Tracer& t, const std::string& name, CallArgs args, const std::string& target) {
   const ValueRef out = t.realize(args.take_keyword("out"));
+  make_where(t, out, name, args);
   ValueRef result = t.call_op(name, Spelling::Function, args, target);
   if (out->kind == ValueKind::Constant && out->real.get() == Py_None) return result;
   auto* several = as<TupleValue>(result);

@@ -82,6 +82,26 @@ void store(PyObject* out, PyObject* result, const char* function) {
   call_inplace(op(id::Copy), std::span<const Arg>(args, op(id::Copy).schema.params.size()));
 }
 
+// While it lives, functions that make tensors from nothing make them where `out` is.
+class MadeWhere {
+ public:
+  explicit MadeWhere(PyObject* out) : before_(default_device()) {
+    if (out && is_tensor(out)) thread_modes.default_device = tensor_impl(out)->device();
+  }
+  ~MadeWhere() { thread_modes.default_device = before_; }
+  MadeWhere(const MadeWhere&) = delete;
+  MadeWhere& operator=(const MadeWhere&) = delete;
+
+ private:
+  const Device before_;
+};
+
+PyRef made(const OpFunctionObject& f, const SplitCall& split) {
+  const MadeWhere place(split.out);
+  return call_overloads({f.overloads, static_cast<std::size_t>(f.overload_count)}, f.public_name, split.passed(),
+                        f.inplace);
+}
+
 }  // namespace
 
 bool takes_out(std::span<const OpId> overloads) {
@@ -95,8 +115,7 @@ bool fits_out(DType result, DType out) { return info(result).category <= info(ou
 
 PyRef call_into(const OpFunctionObject& f, const PassedArgs& call) {
   const SplitCall split(call);
-  PyRef result = call_overloads({f.overloads, static_cast<std::size_t>(f.overload_count)}, f.public_name,
-                                split.passed(), f.inplace);
+  PyRef result = made(f, split);
   if (split.out == Py_None) return result;
   if (is_tensor(result.get())) {
     require_tensor(split.out, f.public_name);

@@ -70,7 +70,7 @@ TensorRef on_device(const TensorRef& t, Device device) {
   if (t->device() == device) return t;
   TensorRef made = empty_tensor(t->sizes, t->dtype, device);
   if (is_without_gaps(*t)) made->strides = t->strides;
-  if (device.has_memory()) copy_across(t, made);
+  if (device.has_memory() && t->has_memory()) copy_across(t, made);
   return made;
 }
 

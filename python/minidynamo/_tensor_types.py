@@ -57,13 +57,17 @@ class tensortype(type):
         return subclass is cls
 
     def __call__(cls, *args, **kwargs):
-        if cls._device == "cuda" and is_present():
-            return _made(cls.dtype, *args, **{"device": "cuda", **kwargs})
-        if cls._device == "cuda":
+        if cls._device == "cuda" and not is_present():
             raise TypeError(f"type {cls.full_name} is not available: Torch not compiled with CUDA enabled")
         if cls._device == "sparse":
             return cls.make_sparse(cls.dtype, *args, **kwargs)
-        return _made(cls.dtype, *args, **kwargs)
+        device = kwargs.pop("device", None)
+        device = _C.device(cls._device if device is None else device)  # not where new tensors are made by default
+        if device.type != cls._device:
+            raise RuntimeError(
+                f"legacy constructor expects device type: {cls._device} but device type: {device.type} was passed"
+            )
+        return _made(cls.dtype, *args, device=device, **kwargs)
 
     def __getattr__(cls, name):
         return getattr(_C.Tensor, name)

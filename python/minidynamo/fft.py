@@ -267,20 +267,20 @@ def ihfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     return ihfftn(input, s, dim, norm, out=out)
 
 
-def _frequencies(places, n, d, dtype, device, requires_grad):
+def _frequencies(places, n, d, dtype, requires_grad):
     dtype = _C.get_default_dtype() if dtype is None else dtype
-    return (places.to(dtype) * (1.0 / (n * d))).to(device or "cpu").requires_grad_(requires_grad)
+    return (places.to(dtype) * (1.0 / (n * d))).requires_grad_(requires_grad)
 
 
 def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequency of each place of fft(): 0, 1, ..., then the negative ones, over n * d."""
-    places = _C.cat([_C.arange((n + 1) // 2), _C.arange(-(n // 2), 0)])
-    return _given(_frequencies(places, n, d, dtype, device, requires_grad), out)
+    places = _C.cat([_C.arange((n + 1) // 2, device=device), _C.arange(-(n // 2), 0, device=device)])
+    return _given(_frequencies(places, n, d, dtype, requires_grad), out)
 
 
 def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequency of each place of rfft()."""
-    return _given(_frequencies(_C.arange(n // 2 + 1), n, d, dtype, device, requires_grad), out)
+    return _given(_frequencies(_C.arange(n // 2 + 1, device=device), n, d, dtype, requires_grad), out)
 
 
 def _shifted(input, dim, by):

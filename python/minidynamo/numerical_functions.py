@@ -97,7 +97,7 @@ def combinations(input, r=2, with_replacement=False):
         return input.new_empty(0)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = [list(row) for row in choose(range(input.shape[0]), r)]
-    return input[_C.tensor(rows, dtype=_C.int64)] if rows else input.new_empty((0, r))
+    return input[_C.tensor(rows, dtype=_C.int64, device=input.device)] if rows else input.new_empty((0, r))
 
 
 @_C._overridable
@@ -117,8 +117,9 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """
     if not isinstance(elements, _C.Tensor) and not isinstance(test_elements, _C.Tensor):
         raise TypeError("isin(): elements or test_elements has to be a Tensor")
-    elements = elements if isinstance(elements, _C.Tensor) else _C.tensor(elements)
-    among = test_elements if isinstance(test_elements, _C.Tensor) else _C.tensor(test_elements)
+    device = (elements if isinstance(elements, _C.Tensor) else test_elements).device
+    elements = elements if isinstance(elements, _C.Tensor) else _C.tensor(elements, device=device)
+    among = test_elements if isinstance(test_elements, _C.Tensor) else _C.tensor(test_elements, device=device)
     found = (elements.unsqueeze(-1) == among.reshape(-1)).any(-1) if among.numel() < 64 else _among(elements, among)
     return ~found if invert else found
 

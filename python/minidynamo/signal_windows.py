@@ -88,7 +88,7 @@ def bartlett_window(
 
 
 def _bessel(values):
-    return values if values.is_meta else _C.from_numpy(np.i0(values.numpy()))
+    return values if values.is_meta else _C.from_numpy(np.i0(values.numpy(force=True))).to(values.device)
 
 
 def kaiser_window(

@@ -18,7 +18,7 @@ class UntypedStorage:
     def __init__(self, *args, device=None):
         if len(args) > 1:
             raise TypeError(f"UntypedStorage() takes a size or a sequence of bytes, not {len(args)} arguments")
-        given = args[0] if args else 0
+        given, device = args[0] if args else 0, device or "cpu"
         if isinstance(given, int):
             made = _C.empty(given, dtype=_C.uint8, device=device)
         else:

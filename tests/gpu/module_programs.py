@@ -2,6 +2,7 @@
 
 import tempfile
 import threading
+import warnings
 
 from programs_support import raises
 
@@ -284,3 +285,28 @@ def cpp_extensions():
             function(x.cuda())
     with raises(RuntimeError, "invalid device ordinal"):
         module.made(7)
+
+
+def types_name_devices():
+    """Tensors of a type are where the type says, whatever the default device is."""
+    for default in ("cpu", "cuda"):
+        with torch.device(default):
+            assert (
+                torch.FloatTensor([1]).is_cpu
+                and torch.Tensor(2).is_cpu
+                and torch.UntypedStorage(4).device.type == "cpu"
+            )
+            assert torch.cuda.FloatTensor(2).is_cuda and torch.cuda.LongTensor([3]).tolist() == [3]
+            assert torch.cuda.FloatTensor(2, device="cuda:1").get_device() == 1
+            with raises(RuntimeError, "expects device type: cpu but device type: cuda was passed"):
+                torch.FloatTensor(2, device="cuda")
+            with raises(RuntimeError, "expects device type: cuda but device type: cpu was passed"):
+                torch.cuda.FloatTensor(2, device="cpu")
+
+
+def old_names():
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert torch.cuda.memory_cached() == torch.cuda.memory_reserved()
+        assert torch.cuda.max_memory_cached(0) == torch.cuda.max_memory_reserved(0)
+    assert [w.category for w in seen] == [FutureWarning] * 2 and seen[0].filename == __file__

@@ -18,9 +18,13 @@ import minidynamo as torch
 WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
+_drawn_from = torch.Generator()
+
+
 def numbers(*sizes, device="cpu", grad=False, dtype=torch.float32):
-    """Random numbers that are the same wherever they are, and draw from no stream but the CPU's."""
-    return torch.randn(*sizes, device="cpu").to(device, dtype).requires_grad_(grad)
+    """Random numbers that are the same wherever they are, and draw from no default stream."""
+    made = torch.randn(*sizes, device="cpu", generator=_drawn_from)
+    return made.to(device, dtype).requires_grad_(grad)
 
 
 def caught(*calls):
@@ -58,6 +62,7 @@ def _run(program, device, compiled):
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     torch.manual_seed(0)
+    _drawn_from.manual_seed(0)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         result = program(device, compiled)

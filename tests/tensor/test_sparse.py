@@ -117,7 +117,7 @@ def test_ways_to_make_one():
         lambda: torch.sparse_coo_tensor(-INDICES, VALUES, (4, 3)),
         lambda: torch.sparse_coo_tensor(INDICES[0], VALUES, (4,)),
         lambda: torch.sparse_coo_tensor(INDICES, VALUES, (4, 3), is_coalesced=True),
-        lambda: torch.sparse_coo_tensor(INDICES, VALUES, (4, 3), device="cuda"),
+        lambda: torch.sparse_coo_tensor(INDICES, VALUES, (4, 3), pin_memory=True),
         lambda: torch.mm(example(), torch.ones(4, 2)),
         lambda: torch.mm(example(), torch.ones(3, 2, dtype=torch.float64)),
         lambda: torch.mm(example(), torch.ones(3)),

@@ -1,6 +1,7 @@
 """What torch.cuda answers of memory where there are CUDA devices."""
 
 import collections
+import warnings
 
 from .. import _C
 from ._ordinals import index_of
@@ -30,6 +31,20 @@ def memory_reserved(device):
 
 def max_memory_reserved(device):
     return _facts(device)["most_reserved"]
+
+
+def _renamed(old, new):
+    warnings.warn(f"torch.cuda.{old} is torch.cuda.{new} now", FutureWarning, stacklevel=4)
+
+
+def memory_cached(device):
+    _renamed("memory_cached", "memory_reserved")
+    return memory_reserved(device)
+
+
+def max_memory_cached(device):
+    _renamed("max_memory_cached", "max_memory_reserved")
+    return max_memory_reserved(device)
 
 
 _counted_before = collections.defaultdict(dict)  # by device: counts when they were reset

@@ -39,7 +39,7 @@ def _outside(p, low=None, high=None, moment=1):
     if isinstance(p, Pareto):
         return p.alpha <= moment
     if not isinstance(p, Uniform):
-        return _C.zeros((), dtype=_C.bool)
+        return _C.zeros((), dtype=_C.bool, device=_a_tensor_of(p).device)
     outside = _C.zeros_like(p.low, dtype=_C.bool)
     if low is not None:
         outside = outside | (p.low < low)
@@ -169,12 +169,13 @@ _INFINITE = {  # {q: families of p with draws where q has density 0}
 
 def _kl_infinity(p, q):
     """p has draws outside of q's support."""
-    return _C.full(p.batch_shape, float("inf"), dtype=_dtype_of(p))
+    like = _a_tensor_of(p)
+    return _C.full(p.batch_shape, float("inf"), dtype=like.dtype, device=like.device)
 
 
-def _dtype_of(p):
+def _a_tensor_of(p):
     values = [value for value in p.__dict__.values() if isinstance(value, _C.Tensor)]
-    return values[0].dtype if values else p.mean.dtype
+    return values[0] if values else p.mean
 
 
 for _target, _kinds in _INFINITE.items():

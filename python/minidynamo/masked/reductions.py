@@ -27,7 +27,7 @@ def _filled(input, mask, value):
         raise IndexError(
             f"torch.masked: a mask of {mask.dim()} dimensions is for an input of as many, got {input.dim()}"
         )
-    return _C.where(mask.to(_C.bool), input, _C.full((), value, dtype=input.dtype))
+    return _C.where(mask.to(_C.bool), input, _C.full((), value, dtype=input.dtype, device=input.device))
 
 
 def _dims(input, dim):
@@ -196,4 +196,4 @@ def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
     """The elements over their norm, which is at least `eps`."""
     x = input if dtype is None else input.to(dtype)
     size = norm(x, ord, dim, keepdim=True, mask=mask)
-    return _filled(x, mask, 0) / _C.maximum(size, _C.full((), builtins.float(eps), dtype=size.dtype))
+    return _filled(x, mask, 0) / _C.maximum(size, size.new_full((), builtins.float(eps)))

@@ -20,8 +20,12 @@ def _is_jagged(layout):
 
 def nested_tensor(tensor_list, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """A nested tensor over copies of the members, a leaf without a history."""
-    tensors = [t.detach().to(dtype=dtype, copy=True) if isinstance(t, _C.Tensor) else _C.tensor(t, dtype=dtype)
-               for t in tensor_list]  # fmt: skip
+    tensors = [
+        t.detach().to(device, dtype, copy=True)
+        if isinstance(t, _C.Tensor)
+        else _C.tensor(t, dtype=dtype, device=device)
+        for t in tensor_list
+    ]
     if _is_jagged(layout):
         made = _jagged.of_members(tensors)
         return made.requires_grad_() if requires_grad else made
@@ -32,7 +36,7 @@ def as_nested_tensor(ts, dtype=None, device=None, layout=None):
     """A nested tensor of the members themselves: gradients flow to them. Of a tensor: its slices are the members."""
     if isinstance(ts, (_members.MembersTensor, _jagged.NestedTensor)):
         return ts
-    tensors = [t.to(dtype=dtype) if isinstance(t, _C.Tensor) else _C.tensor(t, dtype=dtype) for t in ts]
+    tensors = [_C.as_tensor(t, dtype=dtype, device=device) for t in ts]
     return _jagged.of_members(tensors) if _is_jagged(layout) else _members.made(tensors)
 
 

@@ -147,7 +147,7 @@ def of_members(tensors):
     first = tensors[0]
     if first.dim() == 0 or any(t.dim() != first.dim() or t.shape[1:] != first.shape[1:] for t in tensors):
         raise RuntimeError("members of a jagged tensor may differ in their first dimension alone")
-    lengths = _C.tensor([0] + [t.shape[0] for t in tensors])
+    lengths = _C.tensor([0] + [t.shape[0] for t in tensors], device=first.device)
     return _made(_C.cat(list(tensors)), lengths.cumsum(0))
 
 
@@ -156,7 +156,7 @@ def nested_tensor_from_jagged(values, offsets=None, lengths=None, jagged_dim=Non
     if offsets is None:
         if lengths is None:
             raise RuntimeError("nested_tensor_from_jagged: offsets or lengths are needed")
-        offsets, lengths = _C.cat([_C.zeros(1, dtype=lengths.dtype), lengths.cumsum(0)]), None
+        offsets, lengths = _C.cat([lengths.new_zeros(1), lengths.cumsum(0)]), None
     return _made(values, offsets, lengths, 1 if jagged_dim is None else jagged_dim)
 
 

@@ -23,6 +23,6 @@ def padded(tensors, padding, output_size=None):
         filled.append(F.pad(t, width, value=padding) if any(width) else t)
     made = _C.stack(filled)
     if output_size is not None and output_size[0] > len(tensors):
-        rest = _C.full((output_size[0] - len(tensors), *sizes), padding, dtype=made.dtype)
+        rest = _C.full((output_size[0] - len(tensors), *sizes), padding, dtype=made.dtype, device=made.device)
         made = _C.cat([made, rest])
     return made

@@ -65,7 +65,7 @@ class BackwardGates:
     def enter(self, args):
         """The arguments, as the module shall get them."""
         self.inputs = len(args)
-        self.input_kinds = [(a.shape, a.dtype) for a in args if isinstance(a, _C.Tensor)]
+        self.input_kinds = [(a.shape, a.dtype, a.device) for a in args if isinstance(a, _C.Tensor)]
         args, self.input_places = _gated(args, self._leave_inputs)
         return args
 
@@ -104,7 +104,10 @@ class BackwardGates:
         # The results did not take part: there are no gradients to tell of.
         if self.grad_outputs is None:
             return grads
-        zeros = [_C.zeros(shape, dtype=dtype) if g is None else g for g, (shape, dtype) in zip(grads, self.input_kinds)]
+        zeros = [
+            _C.zeros(shape, dtype=dtype, device=device) if g is None else g
+            for g, (shape, dtype, device) in zip(grads, self.input_kinds)
+        ]
         found = _spread(self.input_places, zeros, self.inputs)
         for hook in self.hooks:
             answer = hook(self.module, found, self.grad_outputs)

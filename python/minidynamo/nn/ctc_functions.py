@@ -12,7 +12,7 @@ def _lengths(given, device):
     if isinstance(given, _C.Tensor):
         if given.is_floating_point():
             raise RuntimeError("ctc_loss: lengths have to be integers")
-        return given.reshape(-1).long()
+        return given.reshape(-1).to(device, _C.int64)
     return _C.tensor(list(given), dtype=_C.int64, device=device)
 
 
@@ -108,6 +108,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     single = log_probs.dim() == 2
     probabilities = log_probs.unsqueeze(1) if single else log_probs
     device = log_probs.device
+    targets = targets.to(device)
     input_lengths, target_lengths = _lengths(input_lengths, device), _lengths(target_lengths, device)
     _check(probabilities, targets, input_lengths, target_lengths, blank)
     labels = targets.long() if targets.dim() == 2 else _padded(targets, target_lengths, device)

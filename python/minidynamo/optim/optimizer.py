@@ -39,9 +39,12 @@ required = _Required()
 
 
 def _number_state(value, fused=False):
-    """A state of one number, such as the count of steps: a tensor, float64 only if that is the default dtype."""
+    """A state of one number, such as the count of steps: a tensor, float64 only if that is the default dtype.
+
+    It is on the CPU, where reading it waits for nothing, whatever the default device is.
+    """
     double = not fused and _C.get_default_dtype() == _C.float64
-    return _C.tensor(float(value), dtype=_C.float64 if double else _C.float32)
+    return _C.tensor(float(value), dtype=_C.float64 if double else _C.float32, device="cpu")
 
 
 def register_optimizer_step_pre_hook(hook):

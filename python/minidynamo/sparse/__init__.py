@@ -33,18 +33,19 @@ def sparse_coo_tensor(
     `size` is what the largest indices need by default; given alone, or in their place, there are no entries. Values in
     one place add up. Gradients flow to `values`. RuntimeError where the parts do not fit each other.
     """
-    if pin_memory or (device is not None and _C.device(device).type != "cpu"):
-        raise RuntimeError(f"sparse tensors live on the CPU, in ordinary memory, not on {device or 'pinned memory'}")
+    if pin_memory:
+        raise RuntimeError("sparse tensors live in ordinary memory, not in pinned memory")
     if values is None:
         size = tuple(indices if size is None else size)
-        indices, values = _C.zeros((len(size), 0), dtype=_C.int64), _C.zeros(0, dtype=dtype or _C.get_default_dtype())
-    indices = _C.as_tensor(indices).to(_C.int64)
-    values = _C.as_tensor(values, dtype=dtype)
+        indices = _C.zeros((len(size), 0), dtype=_C.int64, device=device)
+        values = _C.zeros(0, dtype=dtype or _C.get_default_dtype(), device=device)
+    values = _C.as_tensor(values, dtype=dtype, device=device)
+    indices = _C.as_tensor(indices, device=values.device).to(_C.int64)
     if indices.dim() == 1:
         indices = indices.reshape(-1, 0) if indices.numel() == 0 else indices
     _check_parts(indices, values)
     if size is None:
-        largest = indices.max(1).values + 1 if indices.numel() else _C.zeros(indices.shape[0], dtype=_C.int64)
+        largest = indices.max(1).values + 1 if indices.numel() else indices.new_zeros(indices.shape[0])
         size = (*largest.tolist(), *values.shape[1:])
     size = tuple(size)
     _check_size(indices, values, size)
@@ -130,8 +131,8 @@ def spdiags(diagonals, offsets, shape, layout=None):
     diagonals, offsets = _C.atleast_2d(diagonals), _C.atleast_1d(offsets)
     if diagonals.shape[0] != offsets.shape[0] or len(set(offsets.tolist())) != offsets.shape[0]:
         raise RuntimeError("spdiags: as many different offsets as rows of diagonals are needed")
-    columns = _C.arange(diagonals.shape[1]).expand(diagonals.shape)
-    rows = columns - offsets.reshape(-1, 1)
+    columns = _C.arange(diagonals.shape[1], device=diagonals.device).expand(diagonals.shape)
+    rows = columns - offsets.to(diagonals.device).reshape(-1, 1)
     there = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
     made = _made(_C.stack([rows[there], columns[there]]), diagonals[there], tuple(shape), False)
     return made if layout is None else made.to_sparse(layout=layout)
@@ -160,9 +161,9 @@ def _softmax(input, dim, dtype, finish):
     groups, group = _C.unique(_places(indices[kept], [tensor.shape[d] for d in kept]), sorted=True, return_inverse=True)
     shape = (groups.shape[0], *values.shape[1:])
     at = group.reshape(-1, *[1] * (values.dim() - 1)).expand(values.shape)
-    largest = _C.full(shape, -_inf, dtype=values.dtype).scatter_reduce(0, at, values.detach(), "amax")
+    largest = values.new_full(shape, -_inf).scatter_reduce(0, at, values.detach(), "amax")
     shifted = values - largest.index_select(0, group)
-    total = _C.zeros(shape, dtype=values.dtype).index_add(0, group, shifted.exp())
+    total = values.new_zeros(shape).index_add(0, group, shifted.exp())
     return _made(indices, finish(shifted, total.index_select(0, group)), tuple(tensor.shape), True)
 
 

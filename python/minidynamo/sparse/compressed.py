@@ -97,10 +97,10 @@ class CompressedTensor(TensorOfParts):
         values = self._parts[0]
         rows, columns = _coordinates(self)
         if self._layout not in _BLOCKED:
-            flat = _C.zeros((self.shape[0] * self.shape[1], *values.shape[1:]), dtype=self.dtype)
+            flat = values.new_zeros((self.shape[0] * self.shape[1], *values.shape[1:]))
             return flat.index_add(0, rows * self.shape[1] + columns, values).reshape(tuple(self.shape))
         high, wide = values.shape[1:3]
-        blocks = _C.zeros((self.shape[0] // high * (self.shape[1] // wide), high, wide), dtype=self.dtype)
+        blocks = values.new_zeros((self.shape[0] // high * (self.shape[1] // wide), high, wide))
         blocks = blocks.index_add(0, rows * (self.shape[1] // wide) + columns, values)
         grid = blocks.reshape(self.shape[0] // high, self.shape[1] // wide, high, wide)
         return grid.permute(0, 2, 1, 3).reshape(tuple(self.shape))
@@ -162,7 +162,7 @@ def _coordinates(tensor):
     """Rows and columns of all values, or of all blocks."""
     _, starts, others = tensor._parts
     counts = starts[1:] - starts[:-1]
-    along = _C.repeat_interleave(_C.arange(counts.shape[0]), counts)
+    along = _C.repeat_interleave(_C.arange(counts.shape[0], device=counts.device), counts)
     return _C.stack([along, others] if tensor._layout in _BY_ROWS else [others, along])
 
 
@@ -171,7 +171,7 @@ def _compress(layout, rows, columns, values, sizes):
     along, other = (rows, columns) if layout in _BY_ROWS else (columns, rows)
     lines, across = sizes if layout in _BY_ROWS else sizes[::-1]
     order = _C.argsort(along * max(across, 1) + other)
-    starts = _C.zeros(lines + 1, dtype=_C.int64)
+    starts = along.new_zeros(lines + 1)
     starts[1:] = _C.bincount(along, minlength=lines).cumsum(0)
     return values.index_select(0, order), starts, other.index_select(0, order)
 
@@ -227,9 +227,9 @@ def _constructor(layout):
 
     def make(starts, others, values, size=None, *, dtype=None, device=None, pin_memory=False, requires_grad=False,
              check_invariants=None):  # fmt: skip
-        starts, others = (_C.as_tensor(t) for t in (starts, others))
+        values = _C.as_tensor(values, dtype=dtype, device=device)
+        starts, others = (_C.as_tensor(t, device=values.device) for t in (starts, others))
         starts, others = (t if t.dtype == _C.int32 else t.to(_C.int64) for t in (starts, others))
-        values = _C.as_tensor(values, dtype=dtype)
         if values.requires_grad and not requires_grad:
             values = values.view_as(values)
         else:
@@ -372,7 +372,9 @@ def _entrywise(name):
 
 
 def _to(input, *args, **kwargs):
-    return _with_values(input, input._parts[0].to(*args, **kwargs))
+    values = input._parts[0].to(*args, **kwargs)
+    starts, others = (part.to(values.device) for part in input._parts[1:])
+    return _made(input._layout, values, starts, others, tuple(input.shape))
 
 
 def _zeros_like(input, **kwargs):
@@ -415,7 +417,8 @@ rules |= {"mul": _mul, "multiply": _mul, "div": _div, "true_divide": _div, "add"
 rules |= {"t": lambda input: _transpose(input, 0, 1), "transpose": _transpose, "select": _select}
 rules |= {"__getitem__": _getitem, "clone": _clone, "to": _to, "zeros_like": _zeros_like, "empty_like": _zeros_like}
 rules |= {"detach": lambda input: _with_values(input, input._parts[0].detach()), "requires_grad_": _requires_grad}
-rules |= {"zero_": _zero, "is_tensor": lambda obj: True, "cpu": lambda input, *args, **kwargs: input}
+rules |= {"zero_": _zero, "is_tensor": lambda obj: True, "cpu": lambda input, *args, **kwargs: _to(input, "cpu")}
+rules["cuda"] = lambda input, device="cuda", **kwargs: _to(input, device)
 rules |= {
     "fill_": _refuse,
     "view": _refuse,

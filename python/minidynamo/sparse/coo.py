@@ -40,6 +40,7 @@ class SparseTensor(_C.Tensor):
     is_sparse = property(lambda self: True)
     is_meta = property(lambda self: self._parts[1].is_meta)
     is_cpu = property(lambda self: self._parts[1].is_cpu)
+    is_cuda = property(lambda self: self._parts[1].is_cuda)
     requires_grad = property(lambda self: self._parts[1].requires_grad)
     is_leaf = property(lambda self: self._parts[1].is_leaf)
     grad_fn = property(lambda self: self._parts[1].grad_fn)
@@ -107,7 +108,7 @@ class SparseTensor(_C.Tensor):
             raise RuntimeError("dtype argument is not supported by to_dense() of sparse tensors; see Tensor.to()")
         indices, values = self._parts
         sparse, dense = self.shape[: self.sparse_dim()], self.shape[self.sparse_dim() :]
-        flat = _C.zeros((math.prod(sparse), *dense), dtype=self.dtype)
+        flat = _C.zeros((math.prod(sparse), *dense), dtype=self.dtype, device=self.device)
         return flat.index_add(0, places(indices, sparse), values).reshape(tuple(self.shape))
 
     def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
@@ -204,7 +205,7 @@ def rebuild(indices, values, sizes, is_coalesced, requires_grad):
 
 def places(indices, sizes):
     """The number of each entry's place, counted with the last dimension fastest; (entries,), int64."""
-    place = _C.zeros(indices.shape[1], dtype=_C.int64)
+    place = _C.zeros(indices.shape[1], dtype=_C.int64, device=indices.device)
     for row, size in zip(indices, sizes):
         place = place * size + row
     return place
@@ -216,14 +217,14 @@ def coordinates(place, sizes):
     for size in reversed(sizes):
         rows.append(place % size)
         place = place.div(size, rounding_mode="floor")
-    return _C.stack(rows[::-1]) if rows else _C.empty((0, place.shape[0]), dtype=_C.int64)
+    return _C.stack(rows[::-1]) if rows else place.new_empty((0, place.shape[0]))
 
 
 def coalesced(indices, values, sizes):
     """The sparse tensor with one entry for each place: the sum of those there."""
     sparse = sizes[: indices.shape[0]]
     there, entry = _C.unique(places(indices, sparse), sorted=True, return_inverse=True)
-    summed = _C.zeros((there.shape[0], *values.shape[1:]), dtype=values.dtype).index_add(0, entry, values)
+    summed = values.new_zeros((there.shape[0], *values.shape[1:])).index_add(0, entry, values)
     return made(coordinates(there, sparse), summed, sizes, True)
 
 
@@ -235,7 +236,7 @@ def from_dense(tensor, sparse_dim=None):
         raise RuntimeError(f"to_sparse(): from 1 to {dims} dimensions can be sparse, not {sparse_dim}")
     if dims == 0:
         entries = 1 if tensor.item() != 0 else 0
-        return made(_C.zeros((0, entries), dtype=_C.int64), tensor.reshape(1)[:entries], (), True)
+        return made(_C.zeros((0, entries), dtype=_C.int64, device=tensor.device), tensor.reshape(1)[:entries], (), True)
     filled = tensor.detach() != 0
     if sparse_dim < dims:
         filled = filled.flatten(sparse_dim).any(-1)

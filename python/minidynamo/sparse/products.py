@@ -26,7 +26,7 @@ def _by_dense(a, b):
     rows, columns = a._indices()
     values = a._values()
     scaled = b.index_select(0, columns) * (values.unsqueeze(1) if b.dim() == 2 else values)
-    return _C.zeros((a.shape[0], *b.shape[1:]), dtype=b.dtype).index_add(0, rows, scaled)
+    return b.new_zeros((a.shape[0], *b.shape[1:])).index_add(0, rows, scaled)
 
 
 def _by_sparse(a, b):
@@ -36,9 +36,9 @@ def _by_sparse(a, b):
     counts = _C.bincount(b_rows, minlength=b.shape[0])
     starts = _C.cumsum(counts, 0) - counts
     met = counts[inner]
-    of_a = _C.repeat_interleave(_C.arange(rows.shape[0]), met)
+    of_a = _C.repeat_interleave(_C.arange(rows.shape[0], device=rows.device), met)
     before = _C.repeat_interleave(_C.cumsum(met, 0) - met, met)
-    of_b = starts[inner][of_a] + _C.arange(of_a.shape[0]) - before
+    of_b = starts[inner][of_a] + _C.arange(of_a.shape[0], device=rows.device) - before
     indices = _C.stack([rows[of_a], b_columns[of_b]])
     return coalesced(indices, a._values()[of_a] * b._values()[of_b], (a.shape[0], b.shape[1]))
 

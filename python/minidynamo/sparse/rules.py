@@ -73,7 +73,7 @@ def _both(a, b, combine):
     sizes = tuple(a.shape)
     mine, other = (places(t._indices(), sizes[: a.sparse_dim()]) for t in (a, b))
     at = _C.searchsorted(other, mine).clamp(max=max(other.shape[0] - 1, 0))
-    common = (other[at] == mine).nonzero().flatten() if other.shape[0] else _C.empty(0, dtype=_C.int64)
+    common = (other[at] == mine).nonzero().flatten() if other.shape[0] else mine.new_empty(0)
     values = combine(a._values()[common], b._values()[at[common]])
     return made(a._indices().index_select(1, common), values, sizes, True)
 
@@ -239,7 +239,7 @@ def _unsqueeze(input, dim):
     dim = _wrapped(dim, input.dim() + 1)
     if dim > input.sparse_dim():
         raise NotImplementedError("unsqueeze: a sparse tensor can get a new dimension among its sparse ones")
-    row = _C.zeros((1, input._nnz()), dtype=_C.int64)
+    row = input._indices().new_zeros((1, input._nnz()))
     indices = _C.cat([input._indices()[:dim], row, input._indices()[dim:]])
     return made(indices, input._values(), [*input.shape[:dim], 1, *input.shape[dim:]], input.is_coalesced())
 
@@ -250,7 +250,9 @@ def _stack(tensors, dim=0):
 
 def _to(input, *args, **kwargs):
     values = input._values().to(*[a._values() if _is_sparse(a) else a for a in args], **kwargs)
-    return input if values is input._values() else _with_values(input, values)
+    if values is input._values():
+        return input
+    return made(input._indices().to(values.device), values, tuple(input.shape), input.is_coalesced())
 
 
 def _cast(dtype):
@@ -263,16 +265,18 @@ def _requires_grad(input, requires_grad=True):
 
 
 def _zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False):
-    values = _C.zeros((0, *input._values().shape[1:]), dtype=dtype or input.dtype)
-    return made(_C.zeros((input.sparse_dim(), 0), dtype=_C.int64), values, tuple(input.shape), True)
+    device = device or input.device
+    values = _C.zeros((0, *input._values().shape[1:]), dtype=dtype or input.dtype, device=device)
+    indices = _C.zeros((input.sparse_dim(), 0), dtype=_C.int64, device=device)
+    return made(indices, values, tuple(input.shape), True)
 
 
 def _copied(input, source, non_blocking=False):
     if not _is_sparse(source):
         raise RuntimeError("copy_(): a sparse tensor can take another sparse one; see to_sparse()")
-    return made(
-        source._indices().clone(), source._values().to(input.dtype, copy=True), source.shape, source.is_coalesced()
-    )
+    indices = source._indices().to(input.device, copy=True)
+    values = source._values().to(input.device, input.dtype, copy=True)
+    return made(indices, values, source.shape, source.is_coalesced())
 
 
 def _permute(input, *dims):
@@ -296,7 +300,7 @@ def _masked_by(input, mask):
     _same_sizes(input, mask, "sparse_mask")
     sizes = input.shape[: input.sparse_dim()]
     mine, wanted = places(input._indices(), sizes), places(mask._indices(), sizes)
-    values = _C.zeros((wanted.shape[0], *input._values().shape[1:]), dtype=input.dtype)
+    values = input._values().new_zeros((wanted.shape[0], *input._values().shape[1:]))
     if mine.shape[0]:
         at = _C.searchsorted(mine, wanted).clamp(max=mine.shape[0] - 1)
         there = (mine[at] == wanted).reshape(-1, *[1] * (values.dim() - 1))
@@ -345,6 +349,7 @@ rules |= {
     "unsqueeze": _unsqueeze,
     "to": _to,
     "cpu": lambda input, *args, **kwargs: _to(input, "cpu"),
+    "cuda": lambda input, device="cuda", **kwargs: _to(input, device),
     "type_as": lambda input, other: _to(input, other.dtype),
     "clone": lambda input, **kwargs: made(
         input._indices().clone(), input._values().clone(), tuple(input.shape), input.is_coalesced()

@@ -30,7 +30,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     norm_type = float(norm_type)
     with no_grad():
         norms = [vector_norm(tensor, norm_type) for tensor in tensors]
-        total = vector_norm(_C.stack(norms), norm_type)
+        total = vector_norm(_C.stack([norm.to(norms[0].device) for norm in norms]), norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(f"the norm of order {norm_type} of the gradients is {total.item()} (error_if_nonfinite)")
     return total

@@ -60,7 +60,7 @@ class Orthogonal(Module):
         tall = Q.mT if wide else Q
         rows, columns = tall.shape[-2:]
         if rows != columns:
-            rest = _C.randn(*tall.shape[:-2], rows, rows - columns, dtype=tall.dtype)
+            rest = _C.randn(*tall.shape[:-2], rows, rows - columns, dtype=tall.dtype, device=tall.device)
             self.base = _made_orthogonal(_C.cat([tall, rest], -1))
         else:
             self.base = tall.clone() if _is_orthogonal(tall) else _made_orthogonal(tall)

@@ -238,7 +238,7 @@ class RandomStructured(_Structured):
     """Prunes slices at random."""
 
     def _scores(self, t):
-        return _C.rand(t.shape[self.dim])
+        return _C.rand(t.shape[self.dim], device=t.device)
 
     @classmethod
     def apply(cls, module, name, amount, dim=-1):
