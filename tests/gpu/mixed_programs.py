@@ -208,7 +208,8 @@ def sizes_that_vary():
 
 
 def sizes_of_values():  # such graphs run op by op
-    _check(lambda x, h: (x[x > 0].cpu() * 2, h.nonzero()), _X.cuda(), _H, kernels=0, calls=["Gt", "add", "coordinates", "count", "place", "read_at"])
+    calls = ["Gt", "add", "coordinates", "count", "place", "read_at"]
+    _check(lambda x, h: (x[x > 0].cpu() * 2, h.nonzero()), _X.cuda(), _H, kernels=0, calls=calls)
 
 
 def branches():

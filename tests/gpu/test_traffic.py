@@ -1,5 +1,5 @@
-"""What kernels move, by the emulated driver's counts: accesses are of whole sectors, and memory is asked for each element
-about once, with a cache much smaller than the tensors.
+"""What kernels move, by the emulated driver's counts: accesses are of whole sectors, and memory is asked for each
+element about once, with a cache much smaller than the tensors.
 """
 
 import functools
