@@ -38,7 +38,7 @@ DeviceState* make_state(int ordinal) {
 
 DeviceState& use_device(int ordinal) {
   if (current_recorder()) [[unlikely]]
-    throw CannotRecord();
+    throw CannotRecord("it needs the device between its launches");
   const Driver& d = driver();
   if (ordinal < 0 || ordinal >= found().devices) {
     throw OpError(ErrorKind::Device, "CUDA error: invalid device ordinal: there is no device " +

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "backend/nest/launch_shape.h"
-#include "ir/tensor/tensor.h"
+#include "ir/tensor/device_runtime.h"
 
 namespace md::device {
 
@@ -16,6 +16,7 @@ class Recorder {
   Recorder() = default;
   Recorder(const Recorder&) = delete;
   virtual ~Recorder() = default;
+  virtual const DeviceProperties& properties() const = 0;
   virtual Ref<Storage> allocate(std::size_t bytes) = 0;
   // `words`: the parameters. `status`: which of them is the address of a status word, or null.
   virtual void launch(std::string_view entry, const LaunchShape& shape, std::span<const std::uint64_t> words,
@@ -23,7 +24,10 @@ class Recorder {
 };
 
 // Something needs a device that is there.
-class CannotRecord final : public std::exception {};
+struct CannotRecord final : std::exception {
+  explicit CannotRecord(const char* reason) : why(reason) {}
+  const char* why;
+};
 
 // The one that the thread's work goes to, or null.
 Recorder* current_recorder();

@@ -94,7 +94,7 @@ void DeviceEngine::run(const Op& op, std::span<const Arg> args, std::span<const 
       if (run_by_kernel({op, here_args, out})) return;
     }
   }
-  if (device::current_recorder()) throw device::CannotRecord();
+  if (device::current_recorder()) throw device::CannotRecord("it has no kernel for GPUs: the CPU does it, with copies");
   run_on_host(op, args, out);
 }
 

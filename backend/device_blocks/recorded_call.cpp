@@ -10,13 +10,18 @@ namespace md::device_blocks {
 namespace {
 
 constexpr Device kNowhere{DeviceType::Cuda, 0};
+constexpr int kMultiprocessors = 132;  // of an H100: a card's number is not known by its capability
 constexpr std::uint64_t kFirstPlace = std::uint64_t{1} << 56, kOtherPlace = std::uint64_t{3} << 56;
 
 // Each memory has a range of addresses of its own.
 class Addresses final : public device::Recorder {
  public:
-  explicit Addresses(std::uint64_t first) : first_(first) {}
+  Addresses(std::uint64_t first, int capability) : first_(first) {
+    properties_.major = capability / 10, properties_.minor = capability % 10;
+    properties_.multiprocessors = kMultiprocessors;
+  }
 
+  const DeviceProperties& properties() const override { return properties_; }
   Ref<Storage> allocate(std::size_t bytes) override {
     bytes_.push_back(static_cast<std::int64_t>(bytes));
     return make_ref<Storage>(reinterpret_cast<void*>(first_ + (bytes_.size() << kRange)), bytes, nullptr, nullptr,
@@ -46,16 +51,17 @@ class Addresses final : public device::Recorder {
   static constexpr int kRange = 44;
 
   const std::uint64_t first_;
+  DeviceProperties properties_;
   std::vector<std::int64_t> bytes_;
   std::vector<RecordedLaunch> launches_;
 };
 
 }  // namespace
 
-std::optional<RecordedCall> record_call(const Op& op, std::span<const std::int64_t> memories,
-                                        const std::function<CallOperands(std::span<const Ref<Storage>>)>& lay) {
-  if (op.kind() == OpKind::Random) return std::nullopt;  // it would take numbers from the generator
-  Addresses here(kFirstPlace), there(kOtherPlace);
+RecordedCall record_call(const Op& op, int capability, std::span<const std::int64_t> memories,
+                         const std::function<CallOperands(std::span<const Ref<Storage>>)>& lay) {
+  if (op.kind() == OpKind::Random) return {.why = "it is launched with the generator's state, which a run knows"};
+  Addresses here(kFirstPlace, capability), there(kOtherPlace, capability);
   for (Addresses* const recorder : {&here, &there}) {
     std::vector<Ref<Storage>> storages;
     for (const std::int64_t n : memories) storages.push_back(recorder->allocate(static_cast<std::size_t>(n)));
@@ -63,8 +69,10 @@ std::optional<RecordedCall> record_call(const Op& op, std::span<const std::int64
     const device::RecordingScope scope(*recorder);
     try {
       engine(kNowhere).run(op, operands.args, operands.out);
-    } catch (const device::CannotRecord&) {
-      return std::nullopt;
+    } catch (const device::CannotRecord& e) {
+      return {.why = e.why};
+    } catch (const OpError& e) {
+      return {.why = e.what()};  // a run will say so
     }
   }
   RecordedCall call{.launches = std::move(here.launches())};

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +25,7 @@ struct RecordedLaunch {
   std::vector<RecordedWord> words;  // one behind the other, they are the kernel's one parameter
 };
 struct RecordedCall {
+  std::string why;                        // nothing is recorded, for this reason
   std::vector<std::int64_t> temporaries;  // bytes of memories that follow those of the call
   std::vector<RecordedLaunch> launches;
 };
@@ -34,9 +34,9 @@ struct CallOperands {
   std::vector<Arg> args;
   std::vector<TensorRef> out;
 };
-// `lay` makes the call's operands, on a CUDA device, over memories of so many bytes. Nothing if the call does not run
-// on the device alone.
-std::optional<RecordedCall> record_call(const Op& op, std::span<const std::int64_t> memories,
+// `lay` makes the call's operands, on a CUDA device of a compute capability (80 for 8.0), over memories of so many
+// bytes.
+RecordedCall record_call(const Op& op, int capability, std::span<const std::int64_t> memories,
                                         const std::function<CallOperands(std::span<const Ref<Storage>>)>& lay);
 
 // The module of an entry.

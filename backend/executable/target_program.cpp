@@ -43,7 +43,7 @@ class ProgramWriter {
  public:
   ProgramWriter(const Graph& g, const Executable& e, const std::string& target) : graph_(g), executable_(e) {
     program_.target = target;
-    is_ptx_ = target.starts_with("sm_");
+    if (target.starts_with("sm_")) capability_ = std::stoi(target.substr(3));
   }
 
   TargetProgram run() {
@@ -118,10 +118,8 @@ class ProgramWriter {
     }
     TargetLaunch made = call(s);
     made.why = why_no_launches(s);
-    if (!made.why.empty() || !add_kernels_of(s, made)) {
-      if (made.why.empty()) made.why = "it has no kernel for GPUs: the CPU does it, with copies";
-      program_.launches.push_back(made);
-    }
+    if (made.why.empty()) made.why = add_kernels_of(s, made);
+    if (!made.why.empty()) program_.launches.push_back(std::move(made));
   }
 
   // Why a call is not recorded, or "".
@@ -133,8 +131,8 @@ class ProgramWriter {
     if (from_cpu != to_cpu && op(s.op).kind() == OpKind::Pointwise) return "it copies from one device to another";
     if (to_cpu) return kOnTheCpu;
     if (from_cpu) return "what it takes from the CPU is copied when it runs";
-    if (!is_ptx_) return "kernels of single operations are there as PTX only";
-    return op(s.op).kind() == OpKind::Random ? "it is launched with the generator's state, which a run knows" : "";
+    if (!capability_) return "kernels of single operations are there as PTX only";
+    return "";
   }
   // A graph of one device goes to the GPU whole.
   bool on_cpu(const TensorType& t) const { return mixed_ && t.device.is_cpu(); }
@@ -153,8 +151,8 @@ class ProgramWriter {
     return out;
   }
 
-  // The launches that the engine makes for it. False if it does not run on a device alone.
-  bool add_kernels_of(const Launch& s, const TargetLaunch& as_call) {
+  // The launches that the engine makes for it; why there are none, or "".
+  std::string add_kernels_of(const Launch& s, const TargetLaunch& as_call) {
     std::vector<int> slots;  // memories of the call
     std::vector<std::int64_t> bytes;
     const auto add_slot = [&](const Place& p) {
@@ -164,27 +162,28 @@ class ProgramWriter {
     };
     for (const Arg& a : s.args) for_each_value(a, [&](const Node* n) { add_slot(executable_.places.at(n)); });
     std::ranges::for_each(s.results, add_slot);
-    const auto recorded = device_blocks::record_call(op(s.op), bytes, [&](std::span<const Ref<Storage>> storages) {
-      const auto laid = [&](const Place& p) {
-        const auto at = std::ranges::find(slots, p.slot) - slots.begin();
-        return make_ref<TensorImpl>(storages[static_cast<std::size_t>(at)], p.type.dtype, likely_sizes(p.type.sizes),
-                                    likely_sizes(p.type.strides), likely(p.shift));
-      };
-      device_blocks::CallOperands made;
-      for (const Arg& a : s.args) made.args.push_back(with_numbers(a, laid));
-      for (const Place& p : s.results) made.out.push_back(laid(p));
-      return made;
-    });
-    if (!recorded) return false;
+    const auto recorded =
+        device_blocks::record_call(op(s.op), capability_, bytes, [&](std::span<const Ref<Storage>> storages) {
+          const auto laid = [&](const Place& p) {
+            const auto at = std::ranges::find(slots, p.slot) - slots.begin();
+            return make_ref<TensorImpl>(storages[static_cast<std::size_t>(at)], p.type.dtype,
+                                        likely_sizes(p.type.sizes), likely_sizes(p.type.strides), likely(p.shift));
+          };
+          device_blocks::CallOperands made;
+          for (const Arg& a : s.args) made.args.push_back(with_numbers(a, laid));
+          for (const Place& p : s.results) made.out.push_back(laid(p));
+          return made;
+        });
+    if (!recorded.why.empty()) return recorded.why;
     std::vector<std::string> names;
     for (const int slot : slots) names.push_back(memories_[static_cast<std::size_t>(slot)]);
-    for (const std::int64_t n : recorded->temporaries) {
+    for (const std::int64_t n : recorded.temporaries) {
       names.push_back(fmt::format("temporary {}", program_.temporaries.size()));
       program_.temporaries.push_back(n);
     }
-    for (const device_blocks::RecordedLaunch& r : recorded->launches)
+    for (const device_blocks::RecordedLaunch& r : recorded.launches)
       program_.launches.push_back(kernel_of_call(r, as_call, names));
-    return true;
+    return "";
   }
 
   static TargetLaunch kernel_of_call(const device_blocks::RecordedLaunch& r, const TargetLaunch& as_call,
@@ -276,7 +275,7 @@ class ProgramWriter {
   const Executable& executable_;
   const bool mixed_ = !device_of_graph(graph_);
   TargetProgram program_;
-  bool is_ptx_ = false;
+  int capability_ = 0;                 // of NVIDIA's cards; else 0
   std::vector<std::string> memories_;  // per slot
 };
 

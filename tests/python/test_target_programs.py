@@ -153,6 +153,19 @@ def test_numbers_that_look_like_addresses_are_numbers():
     assert sum(a["kind"] == "buffer" for a in product["arguments"]) == 3
 
 
+@pytest.mark.parametrize("target, level", [("sm_75", 75), ("sm_80", 80), ("sm_90", 80)])
+def test_tensor_cores_are_those_of_the_target(target, level):
+    x = torch.rand(64, 64, dtype=torch.float16)
+    torch.backends.cuda.matmul.fold_order = "any"
+    try:
+        (program,), _ = programs(lambda a: a @ a, x, options={"target": target})
+    finally:
+        torch.backends.cuda.matmul.fold_order = "defined"
+    (kernel,) = program.kernels
+    assert kernel.entry.startswith("mma_product_") and kernel.entry.endswith(f"_f16_sm_{level}")
+    assert f".target sm_{level}" in kernel.text
+
+
 @pytest.mark.parametrize(
     "function, target, why",
     [
