@@ -30,11 +30,8 @@ bool all_on_cpu(std::span<const Arg> args) {
   return all;
 }
 
-// What tells where elements are found or put: it may be on the CPU whatever they are on.
-bool is_position(const Op& op, std::size_t at) {
-  const std::string& name = op.schema.params[at].name;
-  return name == "index" || name == "indices";
-}
+// x[...] takes positions from the CPU whatever x is on; other ops do not.
+bool is_position(const Op& op, std::size_t at) { return op.schema.params[at].type == ParamType::Index; }
 
 [[noreturn]] void refuse_mixture(const Op& op, Device a, Device b) {
   throw OpError(ErrorKind::Runtime,
@@ -50,7 +47,13 @@ Device common_device(const Op& op, std::span<const Arg> args) {
   for_each_operand(args, [&](const Arg& a, std::size_t at) {
     const Device d = device_of(a);
     if (d.is_cpu() && (rank_of(a) == 0 || is_position(op, at))) return;
-    if (decided && !(d == common)) refuse_mixture(op, common, d);
+    if (decided && !(d == common)) {
+      if (is_position(op, at))
+        throw OpError(
+            ErrorKind::Runtime,
+            "indices should be either on cpu or on the same device as the indexed tensor (" + to_string(common) + ")");
+      refuse_mixture(op, common, d);
+    }
     common = d, decided = true;
   });
   return common;

@@ -258,6 +258,11 @@ def refusals():
         lambda x, h: torch.where(h > 0, x, x),
         lambda x, h: h[torch.zeros(2, dtype=torch.int64, device=x.device)],
         lambda x, h: x.cuda(0) - x.cuda(1),
+        lambda x, h: x.index_select(0, torch.tensor([1, 0])),
+        lambda x, h: x.gather(1, torch.zeros(4, 1, dtype=torch.int64)),
+        lambda x, h: torch.take(h, torch.tensor([1, 0], device=x.device)),
+        lambda x, h: x.clone().index_add_(0, torch.tensor([1, 0]), x[:2]),
+        lambda x, h: torch.nn.functional.embedding(torch.tensor([1, 0]), x),
     ):
         dynamo.reset()
         told = []
