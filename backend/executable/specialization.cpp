@@ -483,8 +483,11 @@ void Specialization::run(std::span<TensorImpl* const> inputs, std::span<TensorRe
       outputs[i] = output_view(o, f);
   }
   if (!has_bases_) return;
-  for (std::size_t i = 0; i < outputs_.size(); ++i)
-    if (outputs_[i].base >= 0) outputs[i]->base = outputs[static_cast<std::size_t>(outputs_[i].base)];
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].base < 0) continue;
+    const TensorRef& whole = outputs[static_cast<std::size_t>(outputs_[i].base)];
+    outputs[i]->base = whole->base ? whole->base : whole;
+  }
 }
 
 }  // namespace md

@@ -68,6 +68,12 @@ def test_a_tensor_without_views_does_not():
     assert made.requires_grad
 
 
+def test_the_base_is_no_view():
+    whole = torch.zeros(4, 3)
+    part, row = torch.compile(lambda t: (t, t[0]), fullgraph=True)(whole[1:])
+    assert part._base is whole and row._base is whole
+
+
 def test_results_are_views_of_what_they_show():
     def f(t):
         y = t * 2
