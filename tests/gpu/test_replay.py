@@ -68,8 +68,13 @@ def pair(n=32, m=40):
 
 @pytest.mark.parametrize(
     "given",
-    [{"mode": "reduce-overhead"}, {"mode": "max-autotune"}, {"options": {"triton.cudagraphs": True}}],
-    ids=["reduce-overhead", "max-autotune", "option"],
+    [
+        {"mode": "reduce-overhead"},
+        {"mode": "max-autotune"},
+        {"options": {"triton.cudagraphs": True}},
+        {"backend": "cudagraphs"},
+    ],
+    ids=["reduce-overhead", "max-autotune", "option", "backend"],
 )
 def test_one_launch_instead_of_many(given):
     f = torch.compile(steps, **given)

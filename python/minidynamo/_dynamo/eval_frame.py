@@ -15,7 +15,7 @@ from .exc import InvalidBackend
 from .recording import recording
 
 _PACKAGE = __package__.partition(".")[0]
-_OWN_BACKENDS = {"llvm": "llvm", "inductor": "llvm", "eager": "eager", "blocks": "blocks"}
+_OWN_BACKENDS = {"llvm": "llvm", "inductor": "llvm", "cudagraphs": "llvm", "eager": "eager", "blocks": "blocks"}
 _DEBUG_BACKENDS = ("aot_eager", "eager", "eager_debug", "eager_noexcept")
 # When machine code is made (CompileMode in ir/compile/backend.h), and whether launches on a GPU become one graph.
 _REPLAYS = 4
@@ -50,7 +50,9 @@ def list_backends(exclude_tags=("debug", "experimental")):
     """Names for compile(backend=...). With `exclude_tags=()`, or None, those meant for debugging too."""
     excluded = frozenset(exclude_tags or ())
     debug = () if "debug" in excluded else _DEBUG_BACKENDS
-    return sorted({"llvm", "inductor", *debug, *(name for name in _registered if not excluded & _tags[name])})
+    return sorted(
+        {"llvm", "inductor", "cudagraphs", *debug, *(name for name in _registered if not excluded & _tags[name])}
+    )
 
 
 def lookup_backend(backend):
@@ -77,20 +79,31 @@ def _machine_code(gm, example_inputs):
     return _compiled(gm, "llvm")
 
 
+def _replayed(gm, example_inputs):
+    """The same; on a GPU, the launches of a call are one CUDA graph."""
+    return _compiled(gm, "llvm", replays=True)
+
+
 def _functional(gm, example_inputs):
     """The functional graph, op after op: in-place operations and views have become values."""
     return _compiled(gm, "blocks")
 
 
-def _compiled(gm, backend):
+def _compiled(gm, backend, replays=False):
     """The captured graph, or if it has been changed (minidynamo.fx) what its code does, compiled."""
     native = getattr(gm, "_native", None)
     if native is None:
-        return compile(gm.forward, backend=backend)
-    return native.opened(gm, backend) or native.compiled(backend).run
+        return compile(gm.forward, backend="cudagraphs" if replays else backend)
+    return native.opened(gm, backend) or native.compiled(backend, replays=replays).run
 
 
-_COMPILERS = {"llvm": _machine_code, "inductor": _machine_code, "aot_eager": _functional, "blocks": _functional}
+_COMPILERS = {
+    "llvm": _machine_code,
+    "inductor": _machine_code,
+    "cudagraphs": _replayed,
+    "aot_eager": _functional,
+    "blocks": _functional,
+}
 
 
 _default_backend = None
@@ -143,7 +156,7 @@ def resolve_backend(backend):
 def _check_options(backend, mode, options):
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    own = (_default_backend if backend is None else backend) in (None, "llvm", "inductor")
+    own = (_default_backend if backend is None else backend) in (None, "llvm", "inductor", "cudagraphs")
     if own and mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if options is not None and not isinstance(options, dict):
@@ -183,9 +196,9 @@ def compile(
     `mode` says when machine code is made. "default": the first calls run on precompiled kernels, op after op, while a
     thread in the background makes it. "reduce-overhead": the first call waits for it, and no later one shares the
     processor with a compiler. "max-autotune": the same, and the first calls of each graph find out which is faster,
-    machine code or precompiled kernels. Results are the same to the bit. On a GPU both modes, and
-    `options={"triton.cudagraphs": True}`, give the launches of each compiled graph to the driver as one CUDA graph;
-    "max-autotune-no-cudagraphs" does not. A callable backend gets `mode` as it is.
+    machine code or precompiled kernels. Results are the same to the bit. On a GPU both modes,
+    `options={"triton.cudagraphs": True}` and `backend="cudagraphs"` give the launches of each compiled graph to the
+    driver as one CUDA graph; "max-autotune-no-cudagraphs" does not. A callable backend gets `mode` as it is.
     Other `options` of torch's code generator are checked and change nothing: how code is made here is decided by the
     graph. One is not torch's: `options={"target": "sm_90"}` makes the program of each graph for such a GPU as well, to
     be looked at (`explain()`, MINIDYNAMO_LOGS=kernel_code, `python -m minidynamo ptx`); the graphs run as without it.
@@ -203,7 +216,8 @@ def compile(
     if dynamic not in (None, True, False):
         raise AssertionError(f"Expected dynamic to be a bool or None, got {type(dynamic)}")
     _check_options(backend, mode, options)
-    function, name = resolve_backend(_default_backend if backend is None else backend)
+    backend = _default_backend if backend is None else backend
+    function, name = resolve_backend(backend)
     if disable:
         return model
     if "IPython.extensions.autoreload" in sys.modules:
@@ -213,7 +227,7 @@ def compile(
         given = {"options": options, "mode": mode if mode != "default" else None}
         extra = {key: value for key, value in given.items() if value} or None
     own_mode = _MODES.get(mode or "default", 1) if function is None else 0
-    if function is None and options and _wants_cudagraphs(options):
+    if function is None and (backend == "cudagraphs" or _wants_cudagraphs(options or {})):
         own_mode |= _REPLAYS
     dynamic = -1 if dynamic is None else int(dynamic)
     return compile_callable(model, Options(function, name, bool(fullgraph), dynamic, extra, own_mode))
