@@ -83,6 +83,12 @@ std::size_t size_inputs(const Graph& graph) {
   return sizes;
 }
 
+// Op by op; `why`: for who has asked that its launches on a GPU be one graph.
+GraphKernels interpreted(const std::shared_ptr<Graph>& graph, const CompileStyle& style, const std::string& why = "") {
+  if (style.replays) tell_replay({graph->name, 0, "a graph that runs op by op" + (why.empty() ? "" : ": " + why), ""});
+  return {interpreting_kernel(graph), nullptr};
+}
+
 GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<bool>& differentiated, const Tracer& t,
                          const CompileOptions& options, const LogSwitches& logs) {
   Backend* backend = find_backend(options.backend_name);
@@ -91,7 +97,7 @@ GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<
   if (style.mode == CompileMode::Background && !t.config.background_compile) style.mode = CompileMode::Wait;
   GraphKernels made;
   // Its outputs are what later gradients are asked for: they need the record of each op.
-  if (!differentiated.empty() && hands_out_level_inputs(*graph)) return {interpreting_kernel(graph), nullptr};
+  if (!differentiated.empty() && hands_out_level_inputs(*graph)) return interpreted(graph, style);
   if (may_be_opened(*graph)) {
     PyRef opened = opened_graph(make_graph_module(graph), options.backend_name);
     if (opened.get() != Py_None) return {python_kernel(std::move(opened), size_inputs(*graph)), nullptr};
@@ -101,12 +107,12 @@ GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<
   made.backward = program;
   // Code of the program is called once: its gradients are recorded as it runs. So is what refuses inference tensors.
   const bool recorded = !program && !differentiated.empty();
-  if (recorded && (calls_out(*graph) || switches_inference(*graph))) return {interpreting_kernel(graph), nullptr};
+  if (recorded && (calls_out(*graph) || switches_inference(*graph))) return interpreted(graph, style);
   try {
     functional = program ? program->take_forward() : optimize(*graph);
   } catch (const NotFunctional& e) {
     if (logs.perf_hints) log_perf_hints(*graph, t, e.what());
-    return {interpreting_kernel(graph), nullptr};
+    return interpreted(graph, style, e.what());
   }
   if (logs.aot_graphs) log_functional_graph(*functional);
   if (logs.aot_graphs && program) log_functional_graph(*program->backward_graph(), "Backward");

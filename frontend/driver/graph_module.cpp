@@ -227,7 +227,8 @@ struct CompiledGraph {
     if (!chosen) throw py::value_error("there is no backend '" + backend + "'");
     try {
       functional = optimize(*traced);
-    } catch (const NotFunctional&) {
+    } catch (const NotFunctional& e) {
+      if (replays) tell_replay({traced->name, 0, std::string("a graph that runs op by op: ") + e.what(), ""});
       return;
     }
     outputs = GraphEvaluator(functional).output_count();

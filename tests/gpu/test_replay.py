@@ -282,6 +282,9 @@ def test_explain_says_what_is_captured():
     assert "launches are one CUDA graph" in str(found)
     (found,) = torch._dynamo.explain(fast)(x, y).device_graphs
     assert found.why == "cpu device"
+    mixed = torch.compile(lambda x, y: (x + y.cuda()).softmax(0), mode="reduce-overhead")
+    (found,) = torch._dynamo.explain(mixed)(x.cuda(), y).device_graphs
+    assert found.why
     assert torch._dynamo.explain(torch.compile(steps))(x.cuda(), y.cuda()).device_graphs == []
 
 
