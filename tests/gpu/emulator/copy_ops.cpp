@@ -113,6 +113,7 @@ void wait_for(Warp& warp, const Instruction& i) {
 
 void decode_cp(Decoder& decoder, Instruction& made) {
   if (!decoder.take("async")) decoder.fail("only cp.async is supported");
+  decoder.need_capability(80);
   if (decoder.take("commit_group")) {
     made.run = commit;
     return;

@@ -50,6 +50,10 @@ void Decoder::fail(const std::string& what) const {
   throw PtxError(line, statement_ ? fmt::format("{}: {}", statement_->text(), what) : what);
 }
 
+void Decoder::need_capability(int least) const {
+  if (module_.capability < least) fail(fmt::format("this needs .target sm_{} or higher", least));
+}
+
 // Local variables and the parameters of functions lie in each thread's local memory, shared ones behind those of the
 // functions before, kernels' parameters where the launch keeps them.
 void Decoder::place_variables() {

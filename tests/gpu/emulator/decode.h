@@ -46,6 +46,7 @@ struct Decoding {
   Program& program;
   std::map<std::string, Symbol> symbols;  // of the module
   std::map<std::pair<unsigned, std::uint64_t>, Row> constants;
+  int capability = 0;  // 75 of a module for sm_75
 };
 
 class Decoder {
@@ -58,6 +59,7 @@ class Decoder {
   std::size_t count() const { return statement_->operands.size(); }
   const Operand& operand(std::size_t index) const;
   void want(std::size_t operands) const;
+  void need_capability(int least) const;
 
   // Modifiers, each used up when asked for; those left over are an error.
   bool take(std::string_view modifier);

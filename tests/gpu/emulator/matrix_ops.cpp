@@ -144,6 +144,9 @@ void decode_mma(Decoder& decoder, Instruction& made) {
   bool wide = shape.a == Type::kF64;
   if (shape.m == 8 && !wide && !integers) decoder.fail("this shape is not supported");
   if (wide != (shape.m == 8 && shape.k == 4)) decoder.fail("this shape is not of that type");
+  // Capability 7.5 has products of float16 and of bytes, of the least depth.
+  bool early = (shape.a == Type::kF16 && shape.m == 16 && shape.k == 8) || (integers && shape.m == 8);
+  decoder.need_capability(early ? 75 : 80);
   auto registers = [&](Type type, int elements) { return elements / kLanes / parts_of(type); };
   auto sums = [&](Type type) { return shape.m * shape.n / kLanes / (type == Type::kF16 ? 2 : 1); };
   int counts[4] = {sums(shape.d), registers(shape.a, shape.m * shape.k), registers(shape.b, shape.k * shape.n),

@@ -18,6 +18,8 @@ class Loader {
 
   void run(std::map<std::string, KernelInfo>& kernels, std::map<std::string, GlobalInfo>& globals) {
     program_.files = syntax_.files;
+    for (char digit : syntax_.target)
+      if (digit >= '0' && digit <= '9') decoding_.capability = 10 * decoding_.capability + (digit - '0');
     place_variables(globals);
     name_functions();
     std::vector<Decoder> decoders;

@@ -208,6 +208,28 @@ TEST_F(ProgramTest, CopiesThatAreWaitedFor) {
             "uninitialised read");
 }
 
+TEST_F(ProgramTest, ShorterCopiesReadNoFurther) {
+  const char* tile = ".shared .align 16 .b8 tile[512];\n";
+  std::string begin =
+      "mul.wide.u32 %a, %t, 16; add.s64 %d1, %i, %a; mov.u32 %r1, tile; shl.b32 %r2, %t, 4; add.s32 %r1, %r1, %r2;"
+      "mov.u32 %r3, 16; setp.eq.u32 %p1, %t, 31; @%p1 mov.u32 %r3, 6;"
+      "cp.async.cg.shared.global [%r1], [%d1], 16, %r3; cp.async.wait_all;";
+  auto module = loaded(kernel(begin + "ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r1]; mul.wide.u32 %a, %t, 16; "
+                                      "add.s64 %d2, %o, %a; st.global.v4.u32 [%d2], {%r4, %r5, %r6, %r7};",
+                              tile));
+  std::vector<std::uint16_t> numbers(8 * 31 + 3);  // the last lane's copy ends where the memory does
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint16_t>(i + 1);
+  Address in = placed(numbers), out = placed(std::vector<std::uint16_t>(256));
+  LaunchResult result = launched(*module, out, in, 0);
+  ASSERT_EQ(result.code, kSuccess) << first_finding(result);
+  auto made = taken<std::uint16_t>(out, 256);
+  for (std::size_t i = 0; i < made.size(); ++i) EXPECT_EQ(made[i], i < numbers.size() ? i + 1 : 0);
+  // Counted as the instruction that it is: 31 lanes of 16 bytes lie in 16 sectors.
+  EXPECT_EQ(result.counters.global_load_sectors, 16u + 2u);
+  EXPECT_EQ(result.counters.global_load_bytes, 31u * 16 + 6);
+  EXPECT_EQ(result.counters.shared_conflicts, 0u);
+}
+
 TEST_F(ProgramTest, WhatKernelsPrint) {
   std::string body =
       ".local .align 8 .b8 own[16]; setp.ne.s32 %p1, %t, 1; @%p1 exit; mov.u64 %d1, own; st.local.u32 [%d1], %t;"
