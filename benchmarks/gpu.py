@@ -45,21 +45,43 @@ def shrunk(sizes):
     return [tuple([min(each, 96) for each in size]) for size in sizes]
 
 
+def allow_tensor_cores(torch, allowed):
+    torch.set_float32_matmul_precision("high" if allowed else "highest")
+    if hasattr(torch.backends.cuda.matmul, "fold_order"):  # torch has no choice for halves
+        torch.backends.cuda.matmul.fold_order = "any" if allowed else "defined"
+
+
+def cases(torch):
+    """(name, function, sizes, products, dtype) of all programs, those with products also on tensor cores."""
+    from gpu_programs import programs
+
+    for name, (function, sizes, products) in programs(torch).items():
+        allow_tensor_cores(torch, False)
+        yield name, function, sizes, products, torch.float32
+        if not products:
+            continue
+        yield f"{name} f16", function, sizes, products, torch.float16
+        allow_tensor_cores(torch, True)
+        yield f"{name} tf32", function, sizes, products, torch.float32
+        yield f"{name} f16 mma", function, sizes, products, torch.float16
+    allow_tensor_cores(torch, False)
+
+
 def measure(module, rounds, small):
     """What one module takes, as a dictionary; {"why": ...} where it has no device."""
     torch = importlib.import_module(module)
     if not torch.cuda.is_available():
         return {"why": why_not(torch)}
-    from gpu_programs import SIZE, programs
+    from gpu_programs import SIZE
 
     torch.manual_seed(0)
     best = copy_bandwidth(torch, 1 << 10 if small else SIZE, rounds)
     found = {"version": torch.__version__, "device": torch.cuda.get_device_name(), "copy_gb_per_s": best / 1e9}
     found["programs"] = {}
-    for name, (function, sizes, products) in programs(torch).items():
-        if small and (products or name == "layer norm"):
+    for name, function, sizes, products, dtype in cases(torch):
+        if small and ("GPT" in name or name == "layer norm"):
             continue
-        arguments = [torch.rand(size, device="cuda") + 0.5 for size in (shrunk(sizes) if small else sizes)]
+        arguments = [(torch.rand(size, device="cuda") + 0.5).to(dtype) for size in (shrunk(sizes) if small else sizes)]
         row = {}
         for kind, call in (("plain", function), ("compiled", torch.compile(function))):
             with torch.no_grad():
