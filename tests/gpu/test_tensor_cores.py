@@ -100,6 +100,18 @@ def test_sizes_and_layouts(allowed, m, k, n, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_memory_is_moved_in_whole_sectors(allowed, dtype):
+    a, b = made(96, 64, dtype=dtype), made(64, 112, dtype=dtype, seed=8)
+    for function in (lambda a, b: a @ b, lambda a, b: b.t() @ a.t(), lambda a, b: a @ a.t(), lambda a, b: b.t() @ b):
+        (counts,) = multiplied(function, a, b, terms=64, dtype=dtype).values()
+        assert counts["global_load_bytes"] == 32 * counts["global_load_sectors"]
+    # Rows that begin anywhere touch one sector more at times.
+    odd = made(97, 65, dtype=dtype)
+    (counts,) = multiplied(lambda x: x.t() @ x, odd, terms=97, dtype=dtype).values()
+    assert counts["global_load_bytes"] > 32 * counts["global_load_sectors"] / 2
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_strides(allowed, dtype):
     """Neither dimension dense, rows that begin anywhere, no stride at all, results that are no rows."""
     a, b = made(70, 90, dtype=dtype), made(90, 50, dtype=dtype, seed=8)

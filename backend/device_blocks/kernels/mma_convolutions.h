@@ -35,10 +35,16 @@ struct WindowOperand {
   WindowPlace first;
   Word left, depth;  // columns from the first on; elements of a window
 
-  static constexpr bool is_wide() { return false; }
-  [[gnu::always_inline]] void stage_wide(SharedBytes*, Word, Word) const {}
+  template <class Tile, int kThreads>
+  [[gnu::always_inline]] void fill(SharedBytes* tile, Word, Word q) const {
+    static_assert(kThreads % Tile::kAcross == 0);
+#pragma clang loop unroll(disable)
+    for (int c = static_cast<int>(thread_in_block()); c < Tile::kChunks; c += kThreads)
+      fill_chunk(tile + Tile::offset(Tile::row_of(c), Tile::depth_of(c)), q + Tile::depth_of(c));
+  }
 
-  [[gnu::always_inline]] void stage(SharedBytes* to, Word, Word q) const {
+ private:
+  [[gnu::always_inline]] void fill_chunk(SharedBytes* to, Word q) const {
     const auto inner = static_cast<std::uint32_t>(p.axes[2].kernel),
                rows = static_cast<std::uint32_t>(p.axes[1].kernel);
     const auto number = static_cast<std::uint32_t>(q), row = number / inner, plane = row / rows;
@@ -100,7 +106,6 @@ template <class Tile, class Terms>
   using T = typename Terms::T;
   using LeftTile = OperandTile<T, kMmaSmallTile, false>;
   using RightTile = OperandTile<T, kMmaSmallTile, true>;
-  static_assert(Tile::kThreads % RightTile::kAcross == 0);  // a thread's chunks lie in the same columns
   const Word columns = p.batch * p.axes[0].out * p.axes[1].out * p.axes[2].out;
   const Word depth = p.channels * p.axes[0].kernel * p.axes[1].kernel * p.axes[2].kernel;
   const Word across = (columns + kMmaSmallTile - 1) / kMmaSmallTile,

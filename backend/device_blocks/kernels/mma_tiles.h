@@ -68,60 +68,73 @@ template <class T, class Element>
 
 // The most bytes, up to 16, that may be copied at once from any chunk of a matrix at `data`.
 inline Word granule_of(std::uint64_t data, Word step_along, Word step_across, Word size) {
-  if (step_along != 1) return size == 4 ? 4 : 0;
+  if (step_along != 1) return size;
   const std::uint64_t all = data | static_cast<std::uint64_t>(step_across * size) | 16;
   return static_cast<Word>(all & -all);
 }
 
-// A matrix by its strides. `granule`: so many bytes of a chunk may be copied at once; 4 where the elements of float32
-// do not lie side by side.
+// A matrix by its strides, and its granule.
 template <class Terms, bool along_rows>
 struct MatrixOperand {
   using T = typename Terms::T;
+  static constexpr int kSize = static_cast<int>(sizeof(T));
   const T* data;
   Word rows, depth, row_step, depth_step, granule;
 
-  // Whether whole chunks may be copied.
-  [[gnu::always_inline]] bool is_wide() const { return granule == 16; }
-
-  [[gnu::always_inline]] void stage_wide(SharedBytes* to, Word row, Word q) const {
-    const int inside = count_inside(row, q);
-    const T* from = inside ? data + row * row_step + q * depth_step : data;
-    if constexpr (Terms::kCopiesAhead) {
-      copy_ahead<16>(to, from, inside * static_cast<int>(sizeof(T)));
-    } else if (inside == kChunk<T>) {
-      *reinterpret_cast<MD_SHARED FourWords*>(to) = *reinterpret_cast<const FourWords*>(from);
-    } else {
-      store_chunk<T>(to, [&](int e) { return e < inside ? from[e] : T{}; });
+  // Chunk by chunk, where all begin at multiples of their size.
+  template <class Tile, int kThreads>
+  [[gnu::always_inline]] void fill(SharedBytes* tile, Word row, Word q) const {
+    if (granule != 16) return fill_by_pieces<Tile, kThreads>(tile, row, q);
+    const int thread = static_cast<int>(thread_in_block());
+#pragma clang loop unroll(full)
+    for (int n = 0; n < Tile::kChunks / kThreads; ++n) {
+      const int c = n * kThreads + thread, i = Tile::row_of(c), d = Tile::depth_of(c);
+      const int inside = count_inside(row + i, q + d, kChunk<T>);
+      SharedBytes* to = tile + Tile::offset(i, d);
+      const T* from = inside ? element(row + i, q + d) : data;
+      if constexpr (Terms::kCopiesAhead) {
+        copy_ahead<16>(to, from, inside * kSize);
+      } else if (inside == kChunk<T>) {
+        *reinterpret_cast<MD_SHARED FourWords*>(to) = *reinterpret_cast<const FourWords*>(from);
+      } else {
+        store_chunk<T>(to, [&](int e) { return e < inside ? from[e] : T{}; });
+      }
     }
-  }
-
-  [[gnu::always_inline]] void stage(SharedBytes* to, Word row, Word q) const {
-    const Word step = along_rows ? row_step : depth_step;
-    const int inside = count_inside(row, q);
-    const T* from = inside ? data + row * row_step + q * depth_step : data;
-    if constexpr (Terms::kCopiesAhead) {
-      if (granule == 8) return copy_parts<8>(to, from, 1, inside);
-      if (granule == 4) return copy_parts<4>(to, from, step, inside);
-    }
-    store_chunk<T>(to, [&](int e) { return e < inside ? from[e * step] : T{}; });
   }
 
  private:
-  [[gnu::always_inline]] int count_inside(Word row, Word q) const {
-    const Word left = along_rows ? rows - row : depth - q;
-    const bool within = along_rows ? q < depth : row < rows;
-    return !within || left <= 0 ? 0 : left < kChunk<T> ? static_cast<int>(left) : kChunk<T>;
+  [[gnu::always_inline]] const T* element(Word i, Word q) const { return data + i * row_step + q * depth_step; }
+  [[gnu::always_inline]] int count_inside(Word i, Word q, int most) const {
+    const Word left = along_rows ? rows - i : depth - q;
+    const bool within = along_rows ? q < depth : i < rows;
+    return !within || left <= 0 ? 0 : left < most ? static_cast<int>(left) : most;
   }
-  // Eight lanes fill all banks with whole chunks; here groups of eight begin with different parts of theirs.
-  template <int kBytes>
-  [[gnu::always_inline]] static void copy_parts(SharedBytes* to, const T* from, Word step, int inside) {
-    constexpr int kSize = static_cast<int>(sizeof(T)), kParts = 16 / kBytes;
-#pragma clang loop unroll(full)
-    for (int part = 0; part < kParts; ++part) {
-      const int at = (part + lane_in_warp() / 8) % kParts * kBytes;
-      const int left = inside * kSize - at, kept = left < 0 ? 0 : left < kBytes ? left : kBytes;
-      copy_ahead<kBytes>(to + at, kept ? from + at / kSize * (kBytes == kSize ? step : 1) : from, kept);
+
+  template <class Tile, int kThreads>
+  [[gnu::always_inline]] void fill_by_pieces(SharedBytes* tile, Word row, Word q) const {
+    if constexpr (Terms::kCopiesAhead) {
+      if (granule >= 4) return fill_by<4, Tile, kThreads>(tile, row, q);
+    }
+    fill_by<kSize, Tile, kThreads>(tile, row, q);
+  }
+  // Neighbouring lanes read neighbours: whole sectors, and all banks.
+  template <int kBytes, class Tile, int kThreads>
+  [[gnu::always_inline]] void fill_by(SharedBytes* tile, Word row, Word q) const {
+    constexpr int kEach = kBytes / kSize, kParts = 16 / kBytes;
+#pragma clang loop unroll(disable)
+    for (int n = 0; n < Tile::kChunks * kParts / kThreads; ++n) {
+      const int at = n * kThreads + static_cast<int>(thread_in_block()), c = at / kParts, part = at % kParts;
+      const Word i = row + Tile::row_of(c) + (along_rows ? part * kEach : 0);
+      const Word d = q + Tile::depth_of(c) + (along_rows ? 0 : part * kEach);
+      const int inside = count_inside(i, d, kEach);
+      SharedBytes* to = tile + Tile::offset(Tile::row_of(c), Tile::depth_of(c)) + part * kBytes;
+      const T* from = inside ? element(i, d) : data;
+      if constexpr (Terms::kCopiesAhead && kBytes == 4) {
+        copy_ahead<4>(to, from, inside * kSize);
+      } else {
+        using Bits = decltype(Terms::rounded(0));
+        *reinterpret_cast<MD_SHARED Bits*>(to) = inside ? std::bit_cast<Bits>(*from) : Bits(0);
+      }
     }
   }
 };
@@ -159,22 +172,6 @@ struct ResultTile {
     return static_cast<int>(thread_in_block()) / 32 % (kColumns / kWarpColumns) * kWarpColumns;
   }
 
-  template <class Tile, class Operand>
-  [[gnu::always_inline]] static void fill(SharedBytes* tile, const Operand& from, Word row, Word q) {
-    static_assert(Tile::kChunks % kThreads == 0);
-    const int thread = static_cast<int>(thread_in_block());
-    if (from.is_wide()) {
-#pragma clang loop unroll(full)
-      for (int c = thread; c < Tile::kChunks + thread; c += kThreads)
-        from.stage_wide(tile + Tile::offset(Tile::row_of(c), Tile::depth_of(c)), row + Tile::row_of(c),
-                        q + Tile::depth_of(c));
-      return;
-    }
-#pragma clang loop unroll(disable)
-    for (int c = thread; c < Tile::kChunks; c += kThreads)
-      from.stage(tile + Tile::offset(Tile::row_of(c), Tile::depth_of(c)), row + Tile::row_of(c), q + Tile::depth_of(c));
-  }
-
   template <class LeftTile, class RightTile>
   [[gnu::always_inline]] void add_stage(const SharedBytes* left, const SharedBytes* right) {
 #pragma clang loop unroll(full)
@@ -210,8 +207,8 @@ struct ResultTile {
       }
       if (q < depth) {
         SharedBytes* to = shared + filled * kStageBytes;
-        fill<LeftTile>(to, a, row, q);
-        fill<RightTile>(to + LeftTile::kBytes, b, column, q);
+        a.template fill<LeftTile, kThreads>(to, row, q);
+        b.template fill<RightTile, kThreads>(to + LeftTile::kBytes, column, q);
       }
       end_copies_of_stage<kAhead>();
       filled = filled + 1 == kStages ? 0 : filled + 1;
