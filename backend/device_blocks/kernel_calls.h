@@ -21,8 +21,8 @@ bool run_special(const DeviceCall& c);    // special.cpp
 bool make_selected(const DeviceCall& c, std::vector<TensorRef>& made);  // selecting.cpp
 bool make_grouped(const DeviceCall& c, std::vector<TensorRef>& made);   // grouping.cpp
 
-// lines.cpp: rows of `size` values with their positions, sorted, stable; both have one dimension, and their memory is
-// used.
+// lines.cpp: rows of `size` values, sorted, stable, with their positions (before: 0, 1, ... in each row); both have one
+// dimension, and their memory is used.
 void sort_rows(std::int64_t size, bool descending, TensorRef& values, TensorRef& positions);
 // The lines of x along dimension d as rows, sorted.
 bool sorted_lines(const TensorRef& x, int d, bool descending, TensorRef& values, TensorRef& positions);

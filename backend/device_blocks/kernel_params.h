@@ -120,6 +120,8 @@ struct SortedWriteParams {
   std::uint64_t status;
 };
 
+// A block sorts as many lines as have no more elements than this.
+inline constexpr int kSortMost = 2048, kSortThreads = 256;
 inline constexpr int kLineThreads = 256;  // that find the extreme of one line
 // Lines of `size` elements that begin at the points of `lines`.
 struct LineParams {

@@ -40,11 +40,27 @@ bool running_extreme(const DeviceCall& c, bool largest) {
 
 }  // namespace
 
-// Rows of `size` values with their positions, sorted; both are tensors of one dimension.
+namespace {
+
+void sort_in_blocks(DType t, Device device, const LineParams& p) {
+  const std::int64_t together = kSortMost / p.size;
+  launch(by_dtype("sort_in_block", t), device, (p.lines.total + together - 1) / together * kSortThreads, p,
+         kSortThreads);
+}
+
+}  // namespace
+
 void sort_rows(std::int64_t size, bool descending, TensorRef& values, TensorRef& positions) {
   const Device here = values->device();
   MergeParams m{values->numel(), size, 1, descending, 0, 0, 0, 0};
-  if (size < 2) return;
+  if (size <= kSortMost) {
+    LineParams p{};
+    p.lines = {m.total / size, 1, {m.total / size}};
+    p.from.strides.of[0] = p.to.strides.of[0] = p.positions.strides.of[0] = size;
+    p.from.data = p.to.data = address_of(*values), p.positions.data = address_of(*positions);
+    p.size = size, p.from_step = p.to_step = p.positions_step = 1, p.flag = descending;
+    return sort_in_blocks(values->dtype, here, p);
+  }
   TensorRef to_values = empty_tensor(values->sizes, values->dtype, here);
   TensorRef to_positions = empty_tensor(values->sizes, DType::Int64, here);
   const std::string entry = by_dtype("merge_runs", values->dtype);
@@ -56,18 +72,26 @@ void sort_rows(std::int64_t size, bool descending, TensorRef& values, TensorRef&
   }
 }
 
-// By merges that go between two buffers.
 bool sorted_lines(const TensorRef& x, int d, bool descending, TensorRef& values, TensorRef& positions) {
   const std::int64_t total = x->numel();
   const Device here = x->device();
   const Line from = line_of(*x, d);
+  DimVec rows = contiguous_strides(from.sizes);
+  for (std::int64_t& step : rows) step *= from.size;
   LineParams p{};
-  if (is_storage_only(x->dtype) || !lay_out(from.sizes, p.lines, {{from.strides, p.from.strides}})) return false;
+  if (is_storage_only(x->dtype) ||
+      !lay_out(from.sizes, p.lines,
+               {{from.strides, p.from.strides}, {rows, p.to.strides}, {rows, p.positions.strides}}))
+    return false;
   values = empty_tensor({total}, x->dtype, here), positions = empty_tensor({total}, DType::Int64, here);
-  p.size = from.size, p.from_step = from.step;
+  p.size = from.size, p.from_step = from.step, p.to_step = p.positions_step = 1, p.flag = descending;
   p.from.data = address_of(*x), p.to.data = address_of(*values), p.positions.data = address_of(*positions);
-  launch(by_dtype("gather_lines", x->dtype), here, total, p);
-  sort_rows(p.size, descending, values, positions);
+  if (p.size <= kSortMost) {
+    sort_in_blocks(x->dtype, here, p);
+  } else {
+    launch(by_dtype("gather_lines", x->dtype), here, total, p);
+    sort_rows(p.size, descending, values, positions);
+  }
   return true;
 }
 
@@ -75,11 +99,20 @@ namespace {
 
 bool sort_lines(const DeviceCall& c) {
   const TensorRef& x = c.args[0].get<TensorRef>();
-  TensorRef values, positions;
   const int d = c.dim(x->dim());
-  if (!sorted_lines(x, d, c.args[2].get<bool>(), values, positions)) return false;
-  // Rows of the buffers seen as the lines of the results.
+  const bool descending = c.args[2].get<bool>();
   const std::int64_t size = x->dim() ? x->sizes[static_cast<std::size_t>(d)] : 1;
+  LineParams p{};
+  if (is_storage_only(x->dtype)) return false;
+  if (size <= kSortMost) {
+    if (!lay_out_lines(c, *x, p)) return false;
+    p.flag = descending;
+    sort_in_blocks(x->dtype, x->device(), p);
+    return true;
+  }
+  TensorRef values, positions;
+  if (!sorted_lines(x, d, descending, values, positions)) return false;
+  // Rows of the buffers seen as the lines of the results.
   const auto put = [&](const TensorImpl& rows, const TensorImpl& out) {
     DimVec strides(out.sizes.size());
     std::int64_t step = size;

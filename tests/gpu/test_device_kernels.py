@@ -58,7 +58,7 @@ def test_products(m, k, n, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("size", [1, 2, 3, 17, 64, 300])
+@pytest.mark.parametrize("size", [1, 2, 3, 17, 64, 300, 1025, 2048, 2049])
 def test_sorting(size, dtype):
     x = made(3, size, 2, dtype=dtype)
     if x.is_floating_point():
