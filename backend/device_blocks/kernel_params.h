@@ -120,6 +120,9 @@ struct SortedWriteParams {
   std::uint64_t status;
 };
 
+// Dense lines are scanned by tiles in shared memory: a block takes `flag` lines, a power of two, with so many elements
+// in all at a time.
+inline constexpr int kScanRoom = 2048, kScanLines = 32, kScanThreads = 128;
 // A block sorts as many lines as have no more elements than this.
 inline constexpr int kSortMost = 2048, kSortThreads = 256;
 inline constexpr int kLineThreads = 256;  // that find the extreme of one line

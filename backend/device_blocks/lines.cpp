@@ -1,4 +1,5 @@
 // Ops that go along one dimension in order: running sums and extremes, sorting.
+#include <string>
 #include <utility>
 
 #include "backend/device_blocks/kernel_calls.h"
@@ -25,7 +26,15 @@ bool accumulate(const DeviceCall& c, std::string_view kernel) {
   const TensorRef x = converted(c.args[0].get<TensorRef>(), t);
   LineParams p{};
   if (!x || !lay_out_lines(c, *x, p)) return false;
-  launch(entry, x->device(), p.lines.total, p);
+  constexpr std::int64_t kLong = 16, kManyBlocks = 128;
+  if (p.from_step != 1 || p.to_step != 1 || p.size < kLong) {
+    launch(entry, x->device(), p.lines.total, p);
+    return true;
+  }
+  // Lines for each block, a power of two: one if there are few.
+  for (p.flag = 1; p.flag < kScanLines && p.lines.total >= p.flag * 2 * kManyBlocks;) p.flag *= 2;
+  const std::int64_t blocks = (p.lines.total + p.flag - 1) / p.flag;
+  launch(by_dtype(std::string(kernel) + "_tiles", t), x->device(), blocks * kScanThreads, p, kScanThreads);
   return true;
 }
 

@@ -81,6 +81,17 @@ def test_scans(dtype):
             same(partial(torch.logcumsumexp, dim=dim), x)
 
 
+@pytest.mark.parametrize("dtype", (*FLOATS, torch.int64, torch.int8))
+@pytest.mark.parametrize("shape", [(16,), (2049,), (3, 100), (300, 20), (2, 600, 17)])
+def test_scans_by_tiles(shape, dtype):
+    x = made(*shape, dtype=dtype)
+    same(lambda x: x.cumsum(-1), x)
+    same(lambda x: (x / 8).cumprod(-1) if dtype.is_floating_point else x.cumprod(-1), x)
+    same(lambda x: x.flip(0)[..., 1:].cumsum(-1, dtype=torch.float64), x)
+    if dtype.is_floating_point:
+        same(lambda x: x.logcumsumexp(-1), x)
+
+
 def reduced(how, x, index, y, **options):
     return x.scatter_reduce(1, index, y, how, **options)
 

@@ -1,5 +1,5 @@
-// Running sums, products and extremes: each thread goes through a line in order, as the definition does. Extremes of
-// long lines are found by whole blocks.
+// Running sums, products and extremes: each thread goes through a line in order, as the definition does; elements of
+// dense lines are brought to it by its block. Extremes of long lines are found by whole blocks.
 #include <limits>
 
 #include "backend/device_blocks/kernels/device.h"
@@ -26,38 +26,87 @@ template <class F>
 template <class T>
 using Sum = std::conditional_t<std::is_floating_point_v<WorkingOf<T>>, double, std::int64_t>;
 
-template <class T, class Step>
-[[gnu::always_inline]] inline void accumulate(const LineParams& p, Sum<T> start, Step&& step) {
+template <class T>
+struct AddUp {
+  static constexpr Sum<T> start() { return 0; }
+  static Sum<T> step(Sum<T> sum, Sum<T> x) { return ScalarBuilder<Sum<T>>().add(sum, x); }
+};
+template <class T>
+struct MultiplyUp {
+  static constexpr Sum<T> start() { return 1; }
+  static Sum<T> step(Sum<T> product, Sum<T> x) { return ScalarBuilder<Sum<T>>().mul(product, x); }
+};
+// log(exp(a) + exp(b))
+template <class T>
+struct AddExponentials {
+  static constexpr double start() { return -std::numeric_limits<double>::infinity(); }
+  static double step(double a, double b) {
+    if (a != a || b != b) return a + b;
+    const double larger = a < b ? b : a, smaller = b < a ? b : a;
+    if (larger - larger != 0) return larger;  // infinite
+    DeviceBuilder<double> builder;
+    return larger + math::log1p(builder, math::exp(builder, smaller - larger));
+  }
+};
+
+template <class T>
+[[gnu::always_inline]] inline Sum<T> as_sum(T element) {
+  return static_cast<Sum<T>>(widen(element));
+}
+template <class T>
+[[gnu::always_inline]] inline T of_sum(Sum<T> sum) {
+  return narrow<T>(static_cast<WorkingOf<T>>(sum));
+}
+
+template <class T, class O>
+[[gnu::always_inline]] inline void accumulate(const LineParams& p) {
   for_each_line(p, [&](Word from, Word to, Word) {
     const T* in = at_address<const T>(p.from.data) + from;
     T* out = at_address<T>(p.to.data) + to;
-    Sum<T> sum = start;
+    Sum<T> sum = O::start();
     for (Word i = 0; i < p.size; ++i) {
-      sum = step(sum, static_cast<Sum<T>>(widen(in[i * p.from_step])));
-      out[i * p.to_step] = narrow<T>(static_cast<WorkingOf<T>>(sum));
+      sum = O::step(sum, as_sum<T>(in[i * p.from_step]));
+      out[i * p.to_step] = of_sum<T>(sum);
     }
   });
 }
-template <class T>
-[[gnu::always_inline]] inline void running_sum(const LineParams& p) {
-  accumulate<T>(p, 0, [](auto sum, auto x) { return ScalarBuilder<decltype(sum)>().add(sum, x); });
-}
-template <class T>
-[[gnu::always_inline]] inline void running_product(const LineParams& p) {
-  accumulate<T>(p, 1, [](auto sum, auto x) { return ScalarBuilder<decltype(sum)>().mul(sum, x); });
+
+// f(element of the tile, offsets in from and to) for the elements from `base` on of the lines from `first` on.
+template <class F>
+[[gnu::always_inline]] inline void for_each_in_tile(const LineParams& p, Word first, Word base, Word width, F&& f) {
+  for (Word e = thread_in_block(); e < p.flag * width; e += kScanThreads) {
+    const Word line = e / width, k = base + e % width;
+    if (first + line >= p.lines.total || k >= p.size) continue;
+    Word from = k, to = k;
+    for_each_coordinate(p.lines, first + line, [&](Word d, Word at) {
+      from += at * p.from.strides.of[d];
+      to += at * p.to.strides.of[d];
+    });
+    f(line * (width + 1) + e % width, from, to);
+  }
 }
 
-// log(exp(a) + exp(b))
-inline double log_of_sum(double a, double b) {
-  if (a != a || b != b) return a + b;
-  const double larger = a < b ? b : a, smaller = b < a ? b : a;
-  if (larger - larger != 0) return larger;  // infinite
-  DeviceBuilder<double> builder;
-  return larger + math::log1p(builder, math::exp(builder, smaller - larger));
-}
-template <class T>
-[[gnu::always_inline]] inline void running_log_of_sum(const LineParams& p) {
-  accumulate<T>(p, -std::numeric_limits<double>::infinity(), log_of_sum);
+// Dense lines: all threads bring elements in and out, one for each line goes through them in order.
+template <class T, class O>
+[[gnu::always_inline]] inline void accumulate_tiles(const LineParams& p, MD_SHARED Sum<T>* tile) {
+  const Word width = kScanRoom / p.flag;
+  for (Word first = block_number() * p.flag; first < p.lines.total; first += blocks_of_grid() * p.flag) {
+    const auto line = static_cast<Word>(thread_in_block());
+    Sum<T> sum = O::start();
+    for (Word base = 0; base < p.size; base += width) {
+      const Word count = base + width < p.size ? width : p.size - base;
+      for_each_in_tile(p, first, base, width,
+                       [&](Word e, Word from, Word) { tile[e] = as_sum<T>(at_address<const T>(p.from.data)[from]); });
+      wait_for_block();
+      if (line < p.flag && first + line < p.lines.total) {
+        for (Word e = line * (width + 1), end = e + count; e < end; ++e) tile[e] = sum = O::step(sum, tile[e]);
+      }
+      wait_for_block();
+      for_each_in_tile(p, first, base, width,
+                       [&](Word e, Word, Word to) { at_address<T>(p.to.data)[to] = of_sum<T>(tile[e]); });
+      wait_for_block();
+    }
+  }
 }
 
 // `largest`, else the smallest value so far, and its last position.
@@ -143,12 +192,17 @@ template <class T>
 
 }  // namespace
 
-#define MD_SCAN(N, T)                                            \
-  MD_KERNEL void cumsum_##N(LineParams p) { running_sum<T>(p); } \
-  MD_KERNEL void cumprod_##N(LineParams p) { running_product<T>(p); }
+#define MD_ACCUMULATE(name, O, N, T)                                  \
+  MD_KERNEL void name##_##N(LineParams p) { accumulate<T, O<T>>(p); } \
+  MD_KERNEL void name##_tiles_##N(LineParams p) {                     \
+    MD_SHARED_ARRAY(Sum<T>, tile, kScanRoom + kScanLines);            \
+    accumulate_tiles<T, O<T>>(p, tile);                               \
+  }
+#define MD_SCAN(N, T)                \
+  MD_ACCUMULATE(cumsum, AddUp, N, T) \
+  MD_ACCUMULATE(cumprod, MultiplyUp, N, T)
 MD_FOR_NUMBERS(MD_SCAN)
-#define MD_SCAN_FLOATS(N, T) \
-  MD_KERNEL void logcumsumexp_##N(LineParams p) { running_log_of_sum<T>(p); }
+#define MD_SCAN_FLOATS(N, T) MD_ACCUMULATE(logcumsumexp, AddExponentials, N, T)
 MD_FOR_FLOATS(MD_SCAN_FLOATS)
 #define MD_EXTREME(N, T)                                                 \
   MD_KERNEL void cumextreme_##N(LineParams p) { running_extreme<T>(p); } \
