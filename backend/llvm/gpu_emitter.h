@@ -75,7 +75,7 @@ class GpuEmitter {
   Value* join_neighbours(const NestValue& reduce, Value* v, int count);
   Value* join_teams(const NestValue& reduce, Value* v);
   void walk(const std::function<void(Value*)>& body);
-  Value* kept_element(int value, Value* col);
+  Value* kept_element(int value, Value* col);  // Columns: of the folded element at hand
 
   // gpu_tiles.cpp
   void emit_tiles();
@@ -84,10 +84,16 @@ class GpuEmitter {
   // gpu_columns.cpp
   void emit_columns();
   void position_part();
+  std::vector<Fold> folds_of(const std::vector<int>& reduces);
+  std::vector<Value*> fold_groups(const std::vector<Fold>& folds, const std::vector<int>& values,
+                                  const std::vector<int>& stores, Value* column);
+  void emit_column_stages(Value* column);
+  void move_to(Value* folded, const std::vector<Port>& at_row);
   std::vector<Value*> fold_columns(const std::vector<Fold>& folds, const std::vector<int>& values,
                                    const std::vector<int>& stores, Value* column, Value* group);
   void join_threads(const std::vector<Fold>& folds, std::vector<Value*>& results);
-  void emit_results(const std::vector<Fold>& folds, const std::vector<Value*>& results, Value* column);
+  void note_results(const std::vector<Fold>& folds, const std::vector<Value*>& results);
+  void emit_results(Value* column);
 
   Emit at(int lanes) { return {ir_, target_, lanes}; }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(ir_.getContext(), name, function_); }
@@ -119,7 +125,8 @@ class GpuEmitter {
   Value *x_ = nullptr, *y_ = nullptr;        // the thread, as i32
   Value* row_exists_ = nullptr;  // null, or whether the thread's row (Columns: its column) is none beyond the last
   std::vector<Value*> row_index_;
-  Value* across_ = nullptr;  // Tiles: the thread's element along the loop across
+  Value* folded_element_ = nullptr;  // Columns: the one at hand
+  Value* across_ = nullptr;          // Tiles: the thread's element along the loop across
   AxisMask loop_axes_ = 0;
   int last_stage_ = 0;
   bool several_groups_ = false;  // what teams exchange their results through is used again

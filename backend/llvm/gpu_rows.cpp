@@ -18,7 +18,6 @@ void GpuEmitter::emit_rows() {
     // Threads without a row walk none, but are there where values are exchanged.
     row = ir_.CreateAdd(ir_.CreateMul(row, i64(schedule_.y)), wide(y_));
     row_exists_ = ir_.CreateICmpSLT(row, rows_);
-    row = ir_.CreateSelect(row_exists_, row, ir_.CreateSub(rows_, i64(1)));
     end_ = ir_.CreateSelect(row_exists_, cols_, i64(0));
   }
   Value* part = nullptr;
@@ -44,7 +43,7 @@ void GpuEmitter::emit_rows() {
       if (row_exists_) first = ir_.CreateAnd(first, row_exists_);
       emit_stores(one, i64(0), 1, first);
     } else {  // the same in every column
-      walk([&](Value* col) { emit_stores(one, col, 1, row_exists_); });
+      walk([&](Value* col) { emit_stores(one, col, 1, nullptr); });
     }
   }
 }
@@ -56,7 +55,7 @@ void GpuEmitter::emit_stage(int stage) {
   if (reduces.empty()) {
     walk([&](Value* col) {
       emit_values(values, col, 1);
-      emit_stores(stores, col, 1, row_exists_);
+      emit_stores(stores, col, 1, nullptr);
     });
   } else {
     emit_reductions(reduces, stores, values);
@@ -146,7 +145,7 @@ std::vector<llvm::Value*> GpuEmitter::fold_chunk(const std::vector<int>& reduces
   Value* first = ir_.CreateAdd(start, wide(ir_.CreateAnd(x_, i32(team - 1))));
   const auto fold_slot = [&](Value* col, int slot, std::vector<Value*>& now) {
     emit_values(values, col, 1);
-    emit_stores(stores, col, 1, row_exists_);
+    emit_stores(stores, col, 1, nullptr);
     for (std::size_t i = 0; i < reduces.size(); ++i) {
       const NestValue& reduce = nest_.values[static_cast<std::size_t>(reduces[i])];
       Value*& old = now[i * static_cast<std::size_t>(slots) + static_cast<std::size_t>(slot)];
@@ -196,7 +195,7 @@ std::vector<llvm::Value*> GpuEmitter::fold_chunk_value(const std::vector<int>& r
   loop(col, ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end_, ir_.CreateAdd(start, i64(kSegmentThreads))),
        i64(kSegmentThreads), results, [&](Value* here, std::vector<Value*>& now) {
          emit_values(values, here, 1);
-         emit_stores(stores, here, 1, row_exists_);
+         emit_stores(stores, here, 1, nullptr);
          for (std::size_t i = 0; i < reduces.size(); ++i)
            now[i] = operand(nest_.values[static_cast<std::size_t>(reduces[i])].args[0], 1);
        });
@@ -247,8 +246,13 @@ llvm::Value* GpuEmitter::join_teams(const NestValue& reduce, Value* v) {
 // Where this thread's element of a kept value lies.
 llvm::Value* GpuEmitter::kept_element(int value, Value* col) {
   const DType t = nest_.values[static_cast<std::size_t>(value)].dtype;
-  const std::int64_t columns = extent(nest_, schedule_.cols).value();
   Value*& memory = kept_[static_cast<std::size_t>(value)];
+  if (schedule_.shape == GpuSchedule::Shape::Columns) {
+    const std::int64_t elements = extent(nest_, schedule_.folded).value();
+    if (!memory) memory = shared(element_of(t), elements * schedule_.x, "column");
+    return element_at(t, memory, ir_.CreateAdd(ir_.CreateMul(folded_element_, i64(schedule_.x)), wide(x_)));
+  }
+  const std::int64_t columns = extent(nest_, schedule_.cols).value();
   if (!memory) memory = shared(element_of(t), columns * schedule_.y, "row");
   Value* at_row = schedule_.y > 1 ? ir_.CreateAdd(ir_.CreateMul(wide(y_), i64(columns)), col) : col;
   return element_at(t, memory, at_row);

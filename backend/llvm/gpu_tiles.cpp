@@ -42,16 +42,16 @@ void GpuEmitter::emit_tiles() {
   }
 }
 
-// The tile's elements of tensors that lie across, each column of the tile behind the other. The place at the end of
-// each keeps threads that read along the columns apart in the memory's banks.
+// The tile's elements of tensors that lie across, side by side, each column of the tile behind the other. The place
+// between two columns keeps threads that read along the columns apart in the memory's banks.
 void GpuEmitter::stage(Value* first_column, Value* first_across) {
   Value* element = ir_.CreateAdd(first_across, wide(x_));
   for (std::size_t a = 0; a < schedule_.staged.size(); ++a) {
     if (!schedule_.staged[a]) continue;
     Port& port = ports_[a];
     llvm::Type* const type = element_of(port.access->dtype);
-    port.tile = shared(type, static_cast<std::int64_t>(kTile) * (kTile + 1), "tile");
-    Value* row = element_at(port.access->dtype, port.row, ir_.CreateMul(element, port.folded_stride));
+    port.tile = shared(type, (kTile - 1) * (kTile + 1) + kTile, "tile");
+    Value* row = element_at(port.access->dtype, port.row, element);
     for (int first = 0; first < kTile; first += schedule_.y) {
       Value* down = ir_.CreateAdd(y_, i32(first));
       Value* column = ir_.CreateAdd(first_column, wide(down));

@@ -34,10 +34,10 @@ class KernelText {
       : rows_(s.rows), folded_(s.folded), cols_(s.cols) {
     words("llvm-" LLVM_VERSION_STRING, kBuildIdentity, target.code_key());
     numbers(s.shape, s.rows.size(), s.folded.axes.empty(), s.x, s.y, s.width, s.fold_lanes, s.slots, s.unroll, s.rounds,
-            s.rest, s.chunk, s.one_chunk, s.part, s.short_index, nest.buffers, nest.reduced != 0);
-    // Code for rows knows how long they are.
-    const Size columns = extent(nest, s.cols);
-    numbers(s.shape == GpuSchedule::Shape::Rows && columns.is_const() ? columns.value() : -1);
+            s.rest, s.chunk, s.one_chunk, s.again, s.part, s.short_index, nest.buffers, nest.reduced != 0);
+    // Code for rows, and for columns that stay in shared memory, knows how long they are.
+    const Size count = extent(nest, s.again ? s.folded : s.cols);
+    numbers((s.again || s.shape == GpuSchedule::Shape::Rows) && count.is_const() ? count.value() : -1);
     for (const std::vector<bool>& flags : {s.kept, s.of_part, s.staged}) {
       words("\nof");
       for (bool flag : flags) numbers(flag);

@@ -85,16 +85,15 @@ std::vector<bool> needed_at(const LoopNest& nest, int stage, const std::vector<b
   return needed;
 }
 
-// Which values stay in shared memory for later stages: first those that cost much to compute again, then elements that
-// would be loaded again. Nobody but the thread that has put one there reads it.
-std::vector<bool> kept_rows(const LoopNest& nest, std::int64_t columns, std::int64_t rows, const Target& target) {
+// Which values stay in `room` bytes of shared memory for later stages: first those that cost much to compute again,
+// then elements that would be loaded again. Nobody but the thread that has put one there reads it.
+std::vector<bool> kept_rows(const LoopNest& nest, std::int64_t columns, std::int64_t rows, std::int64_t room) {
   constexpr int kWorthKeeping = 24;  // instructions
   const std::size_t n = nest.values.size();
   int last = 0;
   for (const NestValue& v : nest.values) last = std::max(last, v.stage);
   std::vector<bool> kept(n);
   if (last == 0) return kept;
-  std::int64_t room = target.shared_bytes;
   const auto keep = [&](std::size_t i) {
     const std::int64_t bytes = columns * rows * static_cast<std::int64_t>(item_size(nest.values[i].dtype));
     if (kept[i] || bytes + 8 > room) return;
@@ -191,7 +190,7 @@ void schedule_rows(const LoopNest& nest, const Target& target, GpuSchedule& s, c
   }
   s.y = s.x > kSegment || s.part ? 1 : kThreads / 2 / s.x;
   if (s.chunk > 1) choose_rounds(nest, s, s.fold_lanes / s.team(), count);
-  if (count.is_const() && !s.part) s.kept = kept_rows(nest, count.value(), s.y, target);
+  if (count.is_const() && !s.part) s.kept = kept_rows(nest, count.value(), s.y, target.shared_bytes);
 }
 
 // Nothing that is computed from a fold meets the folded elements again.
@@ -207,7 +206,21 @@ bool lies_along_rows(const LoopNest& nest, const GpuSchedule& s, const Loop& fol
   });
 }
 
-void schedule_columns(const LoopNest& nest, GpuSchedule& s, const Loop& folded) {
+// Columns that are walked again: blocks are as narrow as whole sectors allow, so that more of a column stays with them.
+void keep_columns(const LoopNest& nest, const Target& target, GpuSchedule& s, std::int64_t count) {
+  constexpr std::int64_t kSector = 32, kLeastColumns = 8;
+  std::int64_t least = kAccessBytes;
+  static_cast<void>(all_accesses(nest, [&](const Access& a) { return least = std::min(least, item_bytes(a)), true; }));
+  s.again = true;
+  s.x = static_cast<int>(std::clamp<std::int64_t>(kSector / least, kLeastColumns, kSegment));
+  std::int64_t room = target.shared_bytes;
+  for (const NestValue& v : nest.values)
+    if (v.kind == NestValue::Kind::Reduce)
+      room -= (s.x * s.y * static_cast<std::int64_t>(item_size(v.dtype)) + 15) / 16 * 16;
+  s.kept = kept_rows(nest, count, s.x, room);
+}
+
+void schedule_columns(const LoopNest& nest, const Target& target, GpuSchedule& s, const Loop& folded, bool again) {
   constexpr int kMostChunks = 4, kMostSingles = 16;  // folded at the same time
   constexpr int kMostLaneThreads = 8;
   s.shape = GpuSchedule::Shape::Columns;
@@ -222,13 +235,15 @@ void schedule_columns(const LoopNest& nest, GpuSchedule& s, const Loop& folded) 
   if (s.fold_lanes > kMostLaneThreads) s.slots = s.fold_lanes / kMostLaneThreads;
   s.y = s.lane_threads() * (s.slots > 1 ? 1 : together);
   choose_rounds(nest, s, s.slots, count);
+  if (again) keep_columns(nest, target, s, count.value());
 }
 
 }  // namespace
 
 GpuSchedule make_gpu_schedule(const LoweredGroup& lowered, const Target& target) {
   const LoopNest& nest = lowered.nest;
-  if (!can_schedule(nest)) throw InternalError("a reduction whose axes no single loop walks");
+  const bool again = walks_columns_again(nest, gpu_split_limits());
+  if (!again && !can_schedule(nest)) throw InternalError("a reduction whose axes no single loop walks");
   GpuSchedule s;
   s.rows = kept_loops(nest);
   if (!nest.reduced) {
@@ -249,7 +264,7 @@ GpuSchedule make_gpu_schedule(const LoweredGroup& lowered, const Target& target)
   if (nest.fold_lanes != kOuterLanes && !across)
     schedule_rows(nest, target, s, folded);
   else
-    schedule_columns(nest, s, folded);
+    schedule_columns(nest, target, s, folded, again);
   return s;
 }
 
@@ -281,6 +296,8 @@ LaunchShape launch_shape(const GpuSchedule& s, std::int64_t rows, std::int64_t c
   return shape;
 }
 
-SplitLimits gpu_split_limits() { return {.most_blocks = 128, .part = 16 * kReductionChunk, .columns = true}; }
+SplitLimits gpu_split_limits() {
+  return {.most_blocks = 128, .part = 16 * kReductionChunk, .columns = true, .walked_again = kReductionChunk};
+}
 
 }  // namespace md

@@ -31,7 +31,8 @@ struct GpuSchedule {
   std::int64_t chunk = 0;     // elements folded in lanes before the tree
   bool one_chunk = false;     // no more elements than that, known now
   std::int64_t part = 0;      // Rows, Columns: a block folds so many elements and leaves what follows to another nest
-  std::vector<bool> kept;     // Rows, per value: its row stays in shared memory for later stages
+  std::vector<bool> kept;     // Rows, Columns, per value: its row (column) stays in shared memory for later stages
+  bool again = false;         // Columns: they are walked again, once for each stage
   std::vector<bool> of_part;  // per store: it is of one element for each part
   std::vector<bool> staged;   // Tiles, per access: it goes through shared memory
   bool short_index = false;   // elements are numbered with 32 bits

@@ -298,12 +298,20 @@ void drop_idle_axes(FusionGroup& piece) {
 
 }  // namespace
 
+bool walks_columns_again(const LoopNest& nest, const SplitLimits& limits) {
+  if (nest.fold_lanes != kOuterLanes || kept_loops(nest).empty() || can_schedule(nest)) return false;
+  const std::vector<Loop> folded = folded_loops(nest);
+  if (folded.size() != 1) return false;
+  const Size count = extent(nest, folded[0]);
+  return count.is_const() && count.value() > 0 && count.value() <= limits.walked_again;
+}
+
 std::vector<LoweredGroup> lower_group(const FusionGroup& group, const SplitLimits& limits) {
   std::vector<LoweredGroup> result;
   const auto lower = [&](FusionGroup piece) {
     drop_idle_axes(piece);
     LoweredGroup lowered = GroupLowering(piece).run();
-    if (!can_schedule(lowered.nest)) return false;
+    if (!can_schedule(lowered.nest) && !walks_columns_again(lowered.nest, limits)) return false;
     if (lowered.nest.stores.empty()) return true;
     const FoldShape shape = fold_shape(lowered, limits);
     if (shape == FoldShape::WalkedAgain) return false;

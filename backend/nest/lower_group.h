@@ -13,7 +13,13 @@ struct SplitLimits {
   std::int64_t most_blocks = 8;   // rows (of folds that keep the last axis: 32 columns) up to which it is worth it
   std::int64_t part = 64 * 1024;  // elements of a part: a power of two of whole chunks
   bool columns = false;           // folds that keep the last axis, too
+  // Elements of a column up to which a nest may walk it again, where folds keep the last axis and what follows meets
+  // the folded elements.
+  std::int64_t walked_again = 0;
 };
+
+// Whether a nest is one of those, and its columns are short enough.
+bool walks_columns_again(const LoopNest& nest, const SplitLimits& limits);
 
 struct LoweredGroup {
   const Node* call = nullptr;  // set: no loop nest, but this op through the engine

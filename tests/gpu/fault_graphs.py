@@ -46,8 +46,9 @@ def _elements():
         yield lambda x, y: x * y + 1, (values(n), values(n))
     for dtype, n in (("float64", 514), ("float16", 2056), ("int8", 4112), ("bfloat16", 2050)):
         yield lambda x, y: x * y, (values(n, dtype=dtype), values(n, dtype=dtype))
-    for n in (4, 9, 1025, 1029):
-        yield lambda x, y: x[1:] * y[:-1], (values(n), values(n))  # memory that begins in the middle of an access
+    for n in (4, 9, 1025, 1029):  # memory that begins in the middle of an access
+        yield lambda x, y: x[1:] * y[:-1], (values(n), values(n))
+        yield lambda x, y: x[:-1] * y[1:], (values(n), values(n))
     for shape in ((7, 150), (3, 4), (64, 12), (65, 5), (257, 4), (9, 33)):
         yield lambda x, r, c: x * r + c, (values(*shape), values(shape[1]), values(shape[0], 1))
         yield lambda x: x[:, 1:] * 2, (values(*shape),)
@@ -66,6 +67,7 @@ def _tiles():
         yield lambda x, r: (x.t() * (r + 1), r + 1), (values(*shape), values(shape[0]))
     for shape in ((3, 40, 33), (2, 17, 64)):
         yield lambda x: x.transpose(1, 2) * 2, (values(*shape),)
+        yield lambda x, y: x.transpose(1, 2) + y, (values(*shape), values(shape[0], shape[2], shape[1]))
         yield lambda x: x.permute(2, 0, 1) + 1, (values(*shape),)
         yield lambda x, y: (x.transpose(1, 2) + y).exp(), (values(*shape), values(shape[2], 1))
     yield lambda x, y: x.t() * y, (values(35, 40, dtype="float64"), values(40, 35, dtype="float64"))
@@ -183,6 +185,22 @@ def _columns():
         yield lambda x: (x.sum(0), x.amax(0)), (values(70, 33, dtype=dtype),)
 
 
+def _columns_again():
+    """Columns that are walked more than once."""
+    for n in (1, 2, 3, 5, 8, 31, 32, 33, 100, 128, 500, 1000, 1024, 1025):
+        for columns in (1, 7, 8, 9, 40) if n < 100 else (9, 16):
+            yield lambda x: torch.softmax(x, 0), (values(n, columns),)
+        yield lambda x: x - x.mean(0), (values(n, 9),)
+        yield lambda x: torch.log_softmax(x, 1), (values(3, n, 10),)
+    yield lambda x: torch.softmax(x, 0), (peaks(100, 70).t().contiguous(),)
+    yield lambda x: torch.softmax(x, 0), (special(7, 40),)
+    yield lambda x, w, b: (x - x.mean(0)) * w + b, (values(60, 33), values(33), values(60, 1))
+    yield lambda x: (x - x.mean(0)) / x.var(0), (values(60, 33),)
+    yield lambda x: (x.amax(0), x / x.sum(0), x.sum(0) * 2), (values(70, 33),)
+    for dtype in ("float64", "float16"):
+        yield lambda x: torch.softmax(x, 0), (values(300, 20, dtype=dtype),)
+
+
 def _varying():
     """Sizes that are not known while code is made."""
     for n in (2, 5, 33, 64, 100, 1000, 1024, 1025, 2048, 5000, 8192, 8200):
@@ -204,13 +222,13 @@ SHAPES = {
     "parts": _parts,
     "passes": _passes,
     "columns": _columns,
+    "again": _columns_again,
     "varying": _varying,
 }
 
 
 def graphs(shapes=SHAPES):
     for shape in shapes:
-        for function, inputs in SHAPES[shape]():
+        for number, (function, inputs) in enumerate(SHAPES[shape]()):
             sizes = " ".join("x".join(map(str, x.shape)) for x in inputs)
-            line = function.__code__.co_firstlineno
-            yield f"{shape}, line {line}: {sizes}", function, inputs, shape == "varying"
+            yield f"{shape} {number}: {sizes}", function, inputs, shape == "varying"

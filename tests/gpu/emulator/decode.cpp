@@ -83,6 +83,7 @@ void Decoder::place_variables() {
   for (const Variable& one : syntax_.results) function_.results.push_back(place(one, false));
   for (const Variable& one : syntax_.parameters) function_.parameters.push_back(place(one, true));
   for (const Variable& one : syntax_.variables) place(one, false);
+  function_.local_used = local;
   function_.local_bytes = aligned(local, 16);
 }
 

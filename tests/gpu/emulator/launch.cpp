@@ -148,6 +148,7 @@ LaunchResult Module::run(const std::string& kernel, Extent grid, Extent block, s
   launch.dynamic_shared_bytes = dynamic_shared_bytes;
   launch.shared_bytes = dynamic_shared_bytes ? program_->dynamic_shared + dynamic_shared_bytes : function.shared_bytes;
   launch.local_bytes = local_bytes_of(*program_, function, launch.calls);
+  launch.local_end = launch.calls ? launch.local_bytes : function.local_used;
   launch.instruction_limit = number_in_environment("MINIDYNAMO_EMULATOR_LIMIT", std::uint64_t{1} << 31);
   launch.order = order_of_work;
   if (launch.order) {

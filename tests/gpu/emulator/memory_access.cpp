@@ -162,7 +162,7 @@ std::string described(const Warp& warp, Space space, Address at) {
   if (space == Space::kShared)
     return fmt::format("0x{:x} of shared memory, of which the block has {} bytes", at, warp.launch->shared_bytes);
   if (space == Space::kLocal)
-    return fmt::format("0x{:x} of local memory, of which the thread has {} bytes", at, warp.local_stride);
+    return fmt::format("0x{:x} of local memory, of which the thread has {} bytes", at, warp.launch->local_end);
   if (space == Space::kParam)
     return fmt::format("0x{:x} of the parameters, which have {} bytes", at, warp.launch->parameters.size());
   auto near = warp.launch->memory.nearest(at);
@@ -244,7 +244,7 @@ void locate(Warp& warp, const Addresses& at, Space space, unsigned bytes, Access
     }
   } else {
     bool local = space == Space::kLocal;
-    check_small(warp, at, space, bounds, local ? warp.local_stride : warp.launch->shared_bytes, bytes, kind);
+    check_small(warp, at, space, bounds, local ? warp.launch->local_end : warp.launch->shared_bytes, bytes, kind);
     for (int lane = 0; lane < kLanes; ++lane) {
       std::size_t offset = at[lane] + (local ? static_cast<std::size_t>(lane) * warp.local_stride : 0);
       place.data[lane] = small->data.data() + offset;

@@ -66,7 +66,8 @@ struct Function {
   bool is_entry = false, has_body = false;
   std::uint32_t begin = 0, end = 0;  // instructions
   std::uint32_t frame_bytes = 0;     // of registers
-  std::uint32_t local_bytes = 0;     // of each thread: variables, and parameters of functions
+  std::uint32_t local_used = 0;      // bytes of each thread: variables, and parameters of functions
+  std::uint32_t local_bytes = 0;     // the same in sixteens
   std::uint32_t shared_bytes = 0;    // of kernels: where their static variables end
   unsigned max_threads = 0;
   std::vector<Placed> parameters, results;

@@ -32,6 +32,7 @@ struct Launch {
   std::vector<std::byte> parameters;
   std::size_t shared_bytes = 0, dynamic_shared_bytes = 0;
   std::size_t local_bytes = 0;  // of each thread
+  std::size_t local_end = 0;    // what it may use of them
   bool calls = false;           // functions, whose registers need room
   std::uint64_t instruction_limit = 0;
   std::uint64_t tag = 0;  // of its accesses
