@@ -71,10 +71,10 @@ def main():
     options = begin(__doc__)
     count = 10_000 if options.quick else 1_000_000
     arrays = book(count)
-    tensors = [torch.from_numpy(a) for a in arrays]
+    tensors = [torch.from_numpy(a).to(options.device) for a in arrays]
     compiled = torch.compile(price, fullgraph=True)
 
-    results, seconds = first_call(lambda: compiled(*tensors))
+    results, seconds = first_call(lambda: compiled(*tensors), options.device)
     print(f"{count:,} options; the first call, which traces and compiles, took {seconds * 1e3:.0f} ms.")
     print(f"Value of the book: {results[0].double().sum().item():,.2f}")
 
@@ -82,8 +82,8 @@ def main():
     exact = [price_one(*(float(a[i]) for a in arrays)) for i in checked]
     check("against double precision", [results[0][i].item() for i in checked], exact, absolute=1e-3)
     for name, ours, plain, numpy in zip(("call", "delta", "vega"), results, price(*tensors), price_numpy(*arrays)):
-        check(f"{name} against NumPy", ours.numpy(), numpy, relative=1e-3, absolute=1e-3)
-        check(f"{name} against plain execution", ours.numpy(), plain.numpy(), relative=0, absolute=0)
+        check(f"{name} against NumPy", ours, numpy, relative=1e-3, absolute=1e-3)
+        check(f"{name} against plain execution", ours, plain, relative=0, absolute=0)
     print(f"Checked: equal to plain execution to the bit, to NumPy, and {len(checked)} options to double precision.\n")
 
     contestants = [
@@ -91,7 +91,7 @@ def main():
         ("plain (uncompiled)", lambda: price(*tensors)),
         (f"NumPy, {ERF_FROM}", lambda: price_numpy(*arrays)),
     ]
-    print_times(race(contestants, 2 if options.quick else 9))
+    print_times(race(contestants, 2 if options.quick else 9, options.device))
 
 
 if __name__ == "__main__":

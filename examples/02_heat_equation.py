@@ -45,19 +45,19 @@ def main():
     size, steps = (16, 200) if options.quick else (32, 10_000)
     plate = np.zeros((size, size), dtype=np.float32)
     plate[0, :] = 100.0  # one hot edge
-    start = torch.from_numpy(plate)
+    start = torch.from_numpy(plate).to(options.device)
     compiled = torch.compile(step, fullgraph=True)
 
-    _, seconds = first_call(lambda: compiled(start))
+    _, seconds = first_call(lambda: compiled(start), options.device)
     print(f"A plate of {size} x {size}; the first call, which traces and compiles, took {seconds * 1e3:.0f} ms.")
     print("From the hot edge to the cold one, along the middle:")
     for count in (0, steps // 100, steps // 10, steps):
         u = run(compiled, start, count)
         print(f"  after {count:6,} steps  |{bars(u[:, size // 2].tolist(), 100.0)}|  mean {u.mean().item():7.4f}")
 
-    check("against NumPy", u.numpy(), run(step_numpy, plate, steps), absolute=1e-3)
-    check("against plain execution", run(compiled, start, 50).numpy(), run(step, start, 50).numpy(), 0, 0)
-    check("the input is left alone", start.numpy()[1:], np.zeros((size - 1, size)), 0, 0)
+    check("against NumPy", u, run(step_numpy, plate, steps), absolute=1e-3)
+    check("against plain execution", run(compiled, start, 50), run(step, start, 50), 0, 0)
+    check("the input is left alone", start[1:], np.zeros((size - 1, size)), 0, 0)
     print("Checked: equal to plain execution to the bit after 50 steps, to NumPy after all.\n")
 
     contestants = [
@@ -65,7 +65,7 @@ def main():
         ("plain (uncompiled)", lambda: run(step, start, steps)),
         ("NumPy", lambda: run(step_numpy, plate, steps)),
     ]
-    seconds = race(contestants, 2)
+    seconds = race(contestants, 2, options.device)
     print_times({name: value / steps for name, value in seconds.items()}, 1e6, "us per step")
 
 

@@ -65,23 +65,23 @@ def main():
     options = begin(__doc__)
     pixels = photograph(options.quick)
     array = pixels.astype(np.float32) / np.float32(255)
-    image = torch.from_numpy(array)
+    image = torch.from_numpy(array).to(options.device)
     compiled = torch.compile(pipeline, fullgraph=True)
 
-    results, seconds = first_call(lambda: compiled(image, 0.8))
+    results, seconds = first_call(lambda: compiled(image, 0.8), options.device)
     height, width, _ = image.shape
     print(f"{width} x {height} pixels; the first call, which traces and compiles, took {seconds * 1e3:.0f} ms.")
     print(f"Edges cover {(results[1] > 0.5).float().mean().item():.1%} of the picture.")
     names = ("soft", "edges", "drawn")
     for name, ours, plain, numpy in zip(names, results, pipeline(image, 0.8), pipeline_numpy(array, 0.8)):
-        check(f"{name} against NumPy", ours.numpy(), numpy, relative=1e-3, absolute=1e-4)
-        check(f"{name} against plain execution", ours.numpy(), plain.numpy(), relative=0, absolute=0)
+        check(f"{name} against NumPy", ours, numpy, relative=1e-3, absolute=1e-4)
+        check(f"{name} against plain execution", ours, plain, relative=0, absolute=0)
     print("Checked: equal to plain execution to the bit, and to NumPy.")
 
     folder = OUT / "quick" if options.quick else OUT
     save("photograph.png", array, folder)
     for name, result in zip(names, results):
-        save(f"{name}.png", result.numpy(), folder)
+        save(f"{name}.png", result.numpy(force=True), folder)
     print(f"Saved to {folder.relative_to(OUT.parent)}/: photograph.png, {'.png, '.join(names)}.png\n")
 
     contestants = [
@@ -89,7 +89,7 @@ def main():
         ("plain (uncompiled)", lambda: pipeline(image, 0.8)),
         ("NumPy", lambda: pipeline_numpy(array, 0.8)),
     ]
-    print_times(race(contestants, 2 if options.quick else 9))
+    print_times(race(contestants, 2 if options.quick else 9, options.device))
 
 
 if __name__ == "__main__":

@@ -80,7 +80,8 @@ def main():
     options = begin(__doc__)
     size = 1_000 if options.quick else 1_000_000
     array = np.random.default_rng(3).standard_normal(size).astype(np.float32)
-    x, weight = torch.from_numpy(array), torch.full((size,), 0.7)
+    x = torch.from_numpy(array).to(options.device)
+    weight = torch.full((size,), 0.7, device=options.device)
 
     print("The first run, traced by explain(). What comes before its report is what a user sees unasked:", flush=True)
     explanation = torch._dynamo.explain(train_step)(x, weight)
@@ -94,11 +95,11 @@ def main():
 
     compiled = torch.compile(train_step)
     one_graph = torch.compile(without_breaks, fullgraph=True)
-    weights = weight.numpy()
-    ours, fixed = quiet(compiled, x, weight).numpy(), one_graph(x, weight).numpy()
+    weights = weight.numpy(force=True)
+    ours, fixed = quiet(compiled, x, weight), one_graph(x, weight)
     check("compiled against NumPy", ours, train_step_numpy(array, weights), 1e-4, 1e-4)
     check("one graph against NumPy", fixed, train_step_numpy(array, weights), 1e-4, 1e-4)
-    check("compiled against plain execution", ours, quiet(train_step, x, weight).numpy(), 0, 0)
+    check("compiled against plain execution", ours, quiet(train_step, x, weight), 0, 0)
     print("\nChecked: with and without breaks equal to NumPy; with breaks equal to plain execution to the bit.\n")
 
     contestants = [
@@ -108,7 +109,7 @@ def main():
         ("no breaks, compiled", lambda: one_graph(x, weight)),
         ("no breaks, plain", lambda: without_breaks(x, weight)),
     ]
-    print_times(race(contestants, 3 if options.quick else 30))
+    print_times(race(contestants, 3 if options.quick else 30, options.device))
 
 
 if __name__ == "__main__":

@@ -49,18 +49,19 @@ def main():
     pictures = (data.data / 16).astype(np.float32)
     learnt, unseen, known, truth = train_test_split(pictures, data.target, random_state=7, stratify=data.target)
     network = train(learnt, known, options.quick)
-    model = as_model(network)
+    model = as_model(network).to(options.device)
     count = sum(p.numel() for p in model.parameters())
     print(f"A network of {count:,} weights has learnt from {len(learnt):,} pictures.")
 
     compiled = torch.compile(model, fullgraph=True)
-    batch = torch.from_numpy(unseen)
+    batch = torch.from_numpy(unseen).to(options.device)
     with torch.no_grad():
-        chances, seconds = first_call(lambda: compiled(batch))
+        chances, seconds = first_call(lambda: compiled(batch), options.device)
         plain = model(batch)
+    chances = chances.cpu()
     guesses = chances.argmax(dim=1).numpy()
-    check("against scikit-learn", chances.numpy(), network.predict_proba(unseen), relative=1e-3, absolute=1e-5)
-    check("against plain execution", chances.numpy(), plain.numpy(), relative=0, absolute=0)
+    check("against scikit-learn", chances, network.predict_proba(unseen), relative=1e-3, absolute=1e-5)
+    check("against plain execution", chances, plain, relative=0, absolute=0)
     check("the digits themselves", guesses, network.predict(unseen), relative=0, absolute=0)
     print(
         f"Compiled in {seconds * 1e3:.0f} ms; equal to plain execution to the bit, and to scikit-learn's own answers."
@@ -84,7 +85,7 @@ def main():
         ("plain (uncompiled)", lambda: run(model)),
         ("scikit-learn (NumPy)", lambda: network.predict_proba(unseen)),
     ]
-    print_times(race(contestants, 5 if options.quick else 200))
+    print_times(race(contestants, 5 if options.quick else 200, options.device))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ class GptInNumpy:
     """The same model as one writes it without minidynamo."""
 
     def __init__(self, model, length):
-        self.weights = {name: value.numpy() for name, value in model.state_dict().items()}
+        self.weights = {name: value.numpy(force=True) for name, value in model.state_dict().items()}
         self.keys = np.zeros((BLOCKS, HEADS, length, POSITION), np.float32)
         self.values = np.zeros((BLOCKS, HEADS, length, SLOT // HEADS), np.float32)
 
@@ -226,7 +226,7 @@ def write(step, codes, length, seed):
         logits = step(codes[position], position)
         if position + 1 == len(codes):
             upto = torch.softmax(logits / 0.9, dim=0).cumsum(dim=0)
-            codes.append(int((upto < torch.rand(1)).sum().clamp(max=len(logits) - 1).item()))
+            codes.append(int((upto < torch.rand(1, device=upto.device)).sum().clamp(max=len(logits) - 1).item()))
     return codes
 
 
@@ -239,26 +239,26 @@ def main():
     text = TEXT.read_text().replace("\n\n", "\x00").replace("\n", " ").replace("\x00", "\n")
     alphabet = sorted(set(text))
     codes = [alphabet.index(c) for c in text]
-    neurons, length = (256, 80) if options.quick else (1024, 500)
+    neurons, length = (16, 14) if options.tiny else (256, 80) if options.quick else (1024, 500)
     held_out = codes[-1000:]
     counts = Counts(codes[:8000] if options.quick else codes[:-1000], len(alphabet), neurons)
-    model = build(counts, len(alphabet), length, neurons)
+    model = build(counts, len(alphabet), length, neurons).to(options.device)
     size = sum(p.numel() for p in model.parameters())
     print(f"{size:,} weights, made from {len(counts.following):,} contexts of {len(alphabet)} characters.")
 
     compiled = torch.compile(model, fullgraph=True)
     numpys = GptInNumpy(model, length)
     with torch.no_grad():
-        _, seconds = first_call(lambda: [compiled(codes[k], k) for k in range(4)])
+        _, seconds = first_call(lambda: [compiled(codes[k], k) for k in range(4)], options.device)
         print(f"Compiling, also for lengths that change, took {seconds * 1e3:.0f} ms.")
         losses = []
         for k in range(min(length, 250) - 1):
-            ours = log_probabilities(compiled(held_out[k], k).numpy().astype(np.float64))
+            ours = log_probabilities(compiled(held_out[k], k).numpy(force=True).astype(np.float64))
             losses.append(-ours[held_out[k + 1]])
             by_numpy = log_probabilities(numpys(held_out[k], k).numpy())
             if k % 29 == 0 and k > BLOCKS:
                 check("against NumPy", ours, by_numpy, relative=0, absolute=0.01)
-                check("against plain execution", compiled(held_out[k], k).numpy(), model(held_out[k], k).numpy(), 0, 0)
+                check("against plain execution", compiled(held_out[k], k), model(held_out[k], k), 0, 0)
                 expected = np.log(counts.probabilities(tuple(held_out[k - d] for d in range(BLOCKS + 1))))
                 check("against the counts", ours, expected, relative=0, absolute=0.05)
         print("Checked: equal to plain execution to the bit, to NumPy; and the probabilities are those of the counts.")
@@ -268,13 +268,13 @@ def main():
 
         start = [alphabet.index(c) for c in "And God said"]
         print("\n" + "".join(alphabet[c] for c in write(compiled, start, length, seed=3)) + "\n")
-        many = 20 if options.quick else 40
+        many = 13 if options.tiny else 20 if options.quick else 40
         contestants = [
             ("compiled", lambda: write(compiled, start, many, seed=1)),
             ("plain (uncompiled)", lambda: write(model, start, many, seed=1)),
             ("NumPy", lambda: write(numpys, start, many, seed=1)),
         ]
-        times = race(contestants, 2 if options.quick else 4)
+        times = race(contestants, 2 if options.quick else 4, options.device)
         print_times({name: t / many for name, t in times.items()}, name="ms per character")
 
 

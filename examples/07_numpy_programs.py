@@ -67,7 +67,7 @@ def show(name, function, arguments, rounds):
 
 
 def main():
-    options = begin(__doc__)
+    options = begin(__doc__, devices=False)
     generator = np.random.default_rng(11)
     rounds = 2 if options.quick else 7
 

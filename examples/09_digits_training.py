@@ -51,7 +51,7 @@ def convolutions():
 
 def moved(pictures):
     """Each turned by up to 0.2 radians, scaled by up to a tenth and shifted by up to one pixel."""
-    angle, size, right, down = (torch.rand(4, len(pictures), 1) * 2 - 1).unbind()
+    angle, size, right, down = (torch.rand(4, len(pictures), 1, device=pictures.device) * 2 - 1).unbind()
     cosine, sine = torch.cos(0.2 * angle) * (1 + 0.1 * size), torch.sin(0.2 * angle) * (1 + 0.1 * size)
     maps = torch.cat([cosine, -sine, 0.25 * right, sine, cosine, 0.25 * down], dim=1).view(-1, 2, 3)
     return F.grid_sample(pictures, F.affine_grid(maps, pictures.shape, align_corners=False), align_corners=False)
@@ -60,9 +60,9 @@ def moved(pictures):
 class Learner:
     """A network with its optimiser and schedule; all random numbers follow from the seed."""
 
-    def __init__(self, make, steps, seed=0):
+    def __init__(self, make, steps, device, seed=0):
         torch.manual_seed(seed)
-        self.model = make()
+        self.model, self.device = make().to(device), device
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, weight_decay=0.01)
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(self.optimizer, max_lr=6e-3, total_steps=steps + 1)
 
@@ -77,14 +77,15 @@ class Learner:
     def learn(self, step, learnt, known, steps, what):
         """Losses of so many steps; `step` is train_step, compiled or not."""
         torch.manual_seed(1)
-        loader = DataLoader(TensorDataset(learnt, known), batch_size=BATCH, shuffle=True, drop_last=True)
-        return losses_of(step, endless(loader), steps, what, self.schedule)
+        size = min(BATCH, len(learnt))
+        loader = DataLoader(TensorDataset(learnt, known), batch_size=size, shuffle=True, drop_last=True)
+        return losses_of(step, endless(loader), steps, what, self.schedule, self.device)
 
 
 def chances_of(model, pictures):
     model.eval()
     with torch.no_grad():
-        return torch.softmax(model(pictures), dim=1).numpy()
+        return torch.softmax(model(pictures), dim=1).numpy(force=True)
 
 
 def draw(curves, unseen, truth, chances, options):
@@ -108,20 +109,20 @@ def draw(curves, unseen, truth, chances, options):
     save(figure, "digits_training.png", options)
 
 
-def train(name, make, steps, compared, learnt, known):
+def train(name, make, steps, compared, learnt, known, device):
     """The trained network, its losses, and the seconds of a step, compiled and plain."""
-    learner, plain = Learner(make, steps), Learner(make, steps)
+    learner, plain = Learner(make, steps, device), Learner(make, steps, device)
     compiled_step = torch.compile(learner.train_step)
     losses = learner.learn(compiled_step, learnt, known, steps, name)
     expected = plain.learn(plain.train_step, learnt, known, compared, f"{name}, plain")
     check(f"the losses of {name}", losses[:compared], expected, relative=0, absolute=0)
     model = copy.deepcopy(learner.model)
-    batch = learnt[:BATCH], known[:BATCH]
+    batch = learnt[:BATCH].to(device), known[:BATCH].to(device)
     contestants = [
         ("compiled", lambda: compiled_step(*batch)),
         ("plain (uncompiled)", lambda: plain.train_step(*batch)),
     ]
-    return model, losses, race(contestants, min(compared, 30))
+    return model, losses, race(contestants, min(compared, 30), device)
 
 
 def main():
@@ -129,15 +130,17 @@ def main():
     data = load_digits()
     pictures = (data.images / 16).astype(np.float32)[:, None]
     learnt, unseen, known, truth = train_test_split(pictures, data.target, random_state=7, stratify=data.target)
+    if options.tiny:
+        unseen, truth, learnt, known = unseen[:18], truth[:18], learnt[:6], known[:6]
     learnt, unseen, known = torch.from_numpy(learnt), torch.from_numpy(unseen), torch.from_numpy(known)
     curves, times = {}, {}
     for name, make, steps, goal in (
         ("full layers", full_layers, 3000, 0.98),
         ("convolutions", convolutions, 750, 0.99),
     ):
-        steps, compared, goal = (40, 5, 0.5) if options.quick else (steps, 40, goal)
-        model, curves[name], times[name] = train(name, make, steps, compared, learnt, known)
-        chances = chances_of(model, unseen)
+        steps, compared, goal = (2, 1, 0) if options.tiny else (40, 5, 0.5) if options.quick else (steps, 40, goal)
+        model, curves[name], times[name] = train(name, make, steps, compared, learnt, known, options.device)
+        chances = chances_of(model, unseen.to(options.device))
         accuracy = (chances.argmax(axis=1) == truth).mean()
         weights = sum(p.numel() for p in model.parameters())
         print(f"{name}: {weights:,} weights; of {len(unseen)} pictures it has never seen it reads {accuracy:.1%}.")
@@ -145,7 +148,7 @@ def main():
     print("Checked: the first losses are those of plain execution from the same weights, to the bit.")
     draw(curves, unseen.numpy(), truth, chances, options)
     for name, seconds in times.items():
-        print(f"\nOne step of {name}, {BATCH} pictures:")
+        print(f"\nOne step of {name}, {min(BATCH, len(learnt))} pictures:")
         print_times(seconds)
 
 

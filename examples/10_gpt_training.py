@@ -62,16 +62,17 @@ class Gpt(nn.Module):
                 nn.init.normal_(parameter, std=0.6 / math.sqrt(WIDTH))
 
     def forward(self, codes):
-        places = self.places(torch.arange(codes.shape[1]))
+        places = self.places(torch.arange(codes.shape[1], device=codes.device))
         return self.head(self.blocks(self.characters(codes) + places))
 
 
 class Learner:
     """A GPT and its optimiser; the weights follow from the seed."""
 
-    def __init__(self, characters, steps):
+    def __init__(self, characters, steps, options):
         torch.manual_seed(0)
-        self.model = Gpt(characters)
+        self.model, self.device = Gpt(characters).to(options.device), options.device
+        self.batch = 1 if options.tiny else BATCH
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.05)
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(self.optimizer, RATE, total_steps=steps + 1, pct_start=0.1)
 
@@ -92,15 +93,16 @@ class Learner:
             seconds.append(time.perf_counter() - start)
             return loss
 
-        return losses_of(timed_step, batches(codes, seed=1), steps, what, self.schedule), seconds
+        pieces = batches(codes, self.batch, seed=1)
+        return losses_of(timed_step, pieces, steps, what, self.schedule, self.device), seconds
 
 
-def batches(codes, seed):
+def batches(codes, count, seed):
     """Pieces of the text from anywhere, and the same one character later."""
     generator = torch.Generator().manual_seed(seed)
     within = torch.arange(LENGTH + 1)
     while True:
-        pieces = codes[torch.randint(len(codes) - LENGTH, (BATCH, 1), generator=generator) + within]
+        pieces = codes[torch.randint(len(codes) - LENGTH, (count, 1), generator=generator) + within]
         yield pieces[:, :-1].contiguous(), pieces[:, 1:].contiguous()
 
 
@@ -112,10 +114,10 @@ def loss_on(model, codes):
     return F.cross_entropy(logits.flatten(0, 1), pieces[:, 1:].flatten()).item()
 
 
-def write(model, start, count, length):
+def write(model, start, count, length, device):
     """So many texts of so many characters, each going on after the code `start`."""
     torch.manual_seed(2)
-    codes = torch.full((count, 1), start)
+    codes = torch.full((count, 1), start, device=device)
     with torch.no_grad():
         for _ in range(length):
             chances = torch.softmax(model(codes[:, -LENGTH:])[:, -1] / TEMPERATURE, dim=1)
@@ -126,7 +128,7 @@ def write(model, start, count, length):
 def known_share(texts, words):
     """Share of the words in the texts that are among `words`, and their number; the last of a text may be cut off."""
     written = [word for text in texts for word in re.findall(r"\w+", text)[:-1]]
-    return sum(word in words for word in written) / len(written), len(written)
+    return sum(word in words for word in written) / max(1, len(written)), len(written)
 
 
 def draw(compiled, plain, options):
@@ -147,18 +149,20 @@ def draw(compiled, plain, options):
 def main():
     options = begin(__doc__)
     steps, compared, (count, length) = (60, 8, (4, 60)) if options.quick else (1500, 100, (16, 160))
+    if options.tiny:
+        steps, compared, (count, length) = 2, 1, (1, 12)
     most_loss, least_known = (3.0, 0.0) if options.quick else (1.5, 0.9)
     text = TEXT.read_text().replace("\n\n", "\x00").replace("\n", " ").replace("\x00", "\n")
     alphabet, words = sorted(set(text)), set(re.findall(r"\w+", text))
     codes = torch.tensor([alphabet.index(c) for c in text])
-    learner, plain = Learner(len(alphabet), steps), Learner(len(alphabet), steps)
+    learner, plain = (Learner(len(alphabet), steps, options) for _ in range(2))
     print(
         f"{sum(p.numel() for p in learner.model.parameters()):,} weights, {len(codes) - UNSEEN:,} characters of text."
     )
 
     def written():
-        start = alphabet.index("\n")
-        return ["".join(alphabet[c] for c in one) for one in write(torch.compile(learner.model), start, count, length)]
+        model, start = torch.compile(learner.model), alphabet.index("\n")
+        return ["".join(alphabet[c] for c in one) for one in write(model, start, count, length, options.device)]
 
     before, _ = known_share(written(), words)
     compiled_step = torch.compile(learner.train_step)
@@ -167,22 +171,23 @@ def main():
     check("the losses", curve[0][:compared], plain_curve[0], relative=0, absolute=0)
     print(f"Checked: {compared} losses are those of plain execution from the same weights, to the bit.")
 
-    loss = loss_on(learner.model, codes[-UNSEEN:])
+    unseen = codes[-2 * LENGTH :] if options.tiny else codes[-UNSEEN:]
+    loss = loss_on(learner.model, unseen.to(options.device))
     print(f"Surprise per character of unseen text: {loss:.2f} nats; a guess: {math.log(len(alphabet)):.2f}")
     texts = written()
     after, total = known_share(texts, words)
     print(f"Of {total} words that it writes {after:.1%} are words of the text; before it had learnt {before:.1%}.")
-    check_reached("surprise per character", loss, most=most_loss)
-    check_reached("share of known words", after, least=least_known)
+    check_reached("surprise per character", loss, most=most_loss, options=options)
+    check_reached("share of known words", after, least=least_known, options=options)
     print(texts[0] + "\n")
     draw(curve, plain_curve, options)
-    batch = next(batches(codes, seed=3))
+    batch = [part.to(options.device) for part in next(batches(codes, learner.batch, seed=3))]
     contestants = [
         ("compiled", lambda: compiled_step(*batch)),
         ("plain (uncompiled)", lambda: plain.train_step(*batch)),
     ]
-    print(f"\nOne step, {BATCH} x {LENGTH} characters:")
-    print_times(race(contestants, 3 if options.quick else 30))
+    print(f"\nOne step, {learner.batch} x {LENGTH} characters:")
+    print_times(race(contestants, 3 if options.quick else 30, options.device))
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class Fit:
         generator = torch.Generator().manual_seed(1)
         start = as_parameters([1.0, 1.0, 5.0, 0.0, 0.0])[:, None].repeat(1, guesses)
         start[:3] += torch.randn(3, guesses, generator=generator)  # by a factor of e, up or down
-        self.guesses = start.requires_grad_()
+        self.guesses = start.to(measured.device).requires_grad_()
         self.optimizer = torch.optim.Adam([self.guesses], lr=0.03)
         self.history = []
 
@@ -96,7 +96,7 @@ class Fit:
             return history[-1].min()
 
         losses_of(smallest, itertools.repeat(()), count, what)
-        return torch.stack(history).numpy()
+        return torch.stack(history).numpy(force=True)
 
 
 def standard_errors(oscillator, measured, parameters):
@@ -106,30 +106,31 @@ def standard_errors(oscillator, measured, parameters):
         return (oscillator.positions(parameters) - measured).square().sum() / (2 * NOISE**2)
 
     hessian = torch.autograd.functional.hessian(surprise, parameters)
-    return np.sqrt(np.diag(np.linalg.inv(hessian.double().numpy())))
+    return np.sqrt(np.diag(np.linalg.inv(hessian.double().numpy(force=True))))
 
 
-def report(best, errors):
+def report(best, errors, options):
     """Prints what was found beside the truth, and checks it."""
     print(f"\n  {'':12}{'found':>10}{'error':>10}{'true':>10}")
     for k, (name, true) in enumerate(TRUE.items()):
         found = math.exp(best[k]) if k < 3 else best[k]
         error = errors[k] * found if k < 3 else errors[k]
         print(f"  {name:12}{found:10.3f}{'+- ' + format(error, '.3f'):>10}{true:10.3f}")
-        check_reached(f"{name}, in standard errors", abs(found - true) / error, most=4)
+        check_reached(f"{name}, in standard errors", abs(found - true) / error, most=4, options=options)
         if k < 3:
-            check_reached(f"relative error of the {name}", abs(found / true - 1), most=TOLERANCE)
-    print(f"Checked: all within four standard errors, the first three within {TOLERANCE:.0%}.")
+            check_reached(f"relative error of the {name}", abs(found / true - 1), most=TOLERANCE, options=options)
+    if not options.tiny:
+        print(f"Checked: all within four standard errors, the first three within {TOLERANCE:.0%}.")
 
 
 def draw(oscillator, measured, fit, first, history, options):
     best = int(history[-1].argmin())
     with torch.no_grad():
-        guess, found = (oscillator.positions(p[:, best]).numpy() for p in (first, fit.guesses))
+        guess, found = (oscillator.positions(p[:, best]).numpy(force=True) for p in (first, fit.guesses))
     figure = sheet(11, 4)
     left, right = figure.add_gridspec(1, 2, width_ratios=(3, 2))
     axes = axes_of(figure, left, "Motion", "seconds", "position")
-    axes.plot(oscillator.times, measured.numpy(), ".", color=GREY, label="measured")
+    axes.plot(oscillator.times, measured.cpu(), ".", color=GREY, label="measured")
     axes.plot(oscillator.times, guess, ":", color=ORANGE, label="first guess")
     axes.plot(oscillator.times, positions_by_scipy(oscillator.times), color=INK, linewidth=3, alpha=0.3, label="true")
     axes.plot(oscillator.times, found, color=BLUE, label="found")
@@ -145,17 +146,19 @@ def draw(oscillator, measured, fit, first, history, options):
 def main():
     options = begin(__doc__)
     steps, guesses, count, compared = (60, 8, 150, 3) if options.quick else (200, 32, 600, 20)
+    if options.tiny:
+        steps, guesses, count, compared = 20, 2, 3, 2
     oscillator = Oscillator(steps)
     exact = oscillator.positions(as_parameters(TRUE.values()))
     allowed = 20 * oscillator.step**4  # the method is of fourth order
-    check("the motion against SciPy", exact.numpy(), positions_by_scipy(oscillator.times), 0, allowed)
+    check("the motion against SciPy", exact, positions_by_scipy(oscillator.times), 0, allowed)
     noise = NOISE * torch.randn(steps + 1, generator=torch.Generator().manual_seed(7))
-    measured = exact + noise
+    measured = (exact + noise).to(options.device)
 
     fit, plain = Fit(oscillator, measured, guesses), Fit(oscillator, measured, guesses)
     first = fit.guesses.detach().clone()
     compiled_step = torch.compile(fit.train_step, mode="reduce-overhead")  # the first call waits for machine code
-    errors, seconds = first_call(lambda: fit.improve(compiled_step, 1, "first step"))
+    errors, seconds = first_call(lambda: fit.improve(compiled_step, 1, "first step"), options.device)
     print(f"{steps} steps of Runge and Kutta, forward and backward, were compiled in {seconds:.1f} s.")
     history = np.concatenate([errors, fit.improve(compiled_step, count - 1, "compiled")])
     expected = plain.improve(plain.train_step, compared, "plain")
@@ -163,11 +166,11 @@ def main():
     print("Checked: the motion is SciPy's; the first errors of all guesses are those of plain execution, to the bit.")
 
     best = fit.guesses.detach()[:, int(history[-1].argmin())]
-    report(best.tolist(), standard_errors(oscillator, measured, best))
+    report(best.tolist(), standard_errors(oscillator, measured, best), options)
     draw(oscillator, measured, fit, first, history, options)
     print(f"\nOne step, {guesses} guesses:")
     contestants = [("compiled", compiled_step), ("plain (uncompiled)", plain.train_step)]
-    print_times(race(contestants, 3 if options.quick else 10))
+    print_times(race(contestants, 3 if options.quick else 10, options.device))
 
 
 if __name__ == "__main__":

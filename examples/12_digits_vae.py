@@ -52,9 +52,9 @@ class Autoencoder(nn.Module):
 class Learner:
     """An autoencoder with its optimiser and schedule; the weights follow from the seed."""
 
-    def __init__(self, steps):
+    def __init__(self, steps, device):
         torch.manual_seed(0)
-        self.model = Autoencoder()
+        self.model, self.device = Autoencoder().to(device), device
         self.optimizer = torch.optim.Adam(self.model.parameters())
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(self.optimizer, max_lr=4e-3, total_steps=steps + 1)
 
@@ -71,7 +71,7 @@ class Learner:
         """Losses of so many steps; `step` is train_step, compiled or not."""
         torch.manual_seed(1)
         loader = DataLoader(TensorDataset(pictures), batch_size=BATCH, shuffle=True, drop_last=True)
-        return losses_of(step, endless(loader), steps, what, self.schedule)
+        return losses_of(step, endless(loader), steps, what, self.schedule, self.device)
 
 
 def distances(pictures, known):
@@ -88,7 +88,9 @@ def cross_entropy_of_means(learnt, unseen):
 
 def drawn(model, points):
     """(n, 64) brightnesses of pictures decoded from the points (n, 2)."""
-    return torch.sigmoid(model.decode(torch.from_numpy(points.astype(np.float32)))).numpy()
+    device = next(model.parameters()).device
+    made = model.decode(torch.from_numpy(points.astype(np.float32)).to(device))
+    return torch.sigmoid(made).numpy(force=True)
 
 
 def draw(model, unseen, truth, points, options):
@@ -115,14 +117,14 @@ def draw(model, unseen, truth, points, options):
 
 def main():
     options = begin(__doc__)
-    steps, compared = (60, 8) if options.quick else (4000, 100)
+    steps, compared = (2, 1) if options.tiny else (60, 8) if options.quick else (4000, 100)
     most_loss, least_read, most_distance = (35.0, 0.2, 3.0) if options.quick else (25.0, 0.8, 1.1)
     data = load_digits()
     arrays = train_test_split((data.data / 16).astype(np.float32), data.target, random_state=7, stratify=data.target)
-    learnt, unseen, known, truth = arrays
+    learnt, unseen, known, truth = (part[:64] for part in arrays) if options.tiny else arrays
     pictures = torch.from_numpy(learnt)
 
-    learner, plain = Learner(steps), Learner(steps)
+    learner, plain = Learner(steps, options.device), Learner(steps, options.device)
     compiled_step = torch.compile(learner.train_step)
     losses = learner.learn(compiled_step, pictures, steps, "compiled")
     expected = plain.learn(plain.train_step, pictures, compared, "plain")
@@ -130,24 +132,25 @@ def main():
     print(f"Checked: {compared} losses are those of plain execution from the same weights, to the bit.")
 
     model = learner.model.requires_grad_(False)
-    loss = sum(model(torch.from_numpy(unseen))).mean().item()
+    loss = sum(model(torch.from_numpy(unseen).to(options.device))).mean().item()
     means = cross_entropy_of_means(learnt, unseen)
     print(f"Loss on {len(unseen)} unseen pictures: {loss:.2f} nats; that of the mean picture: {means:.2f}.")
-    check_reached("loss on unseen pictures", loss, most=most_loss)
-    places, points = (model.encode(torch.from_numpy(some)).mean.numpy() for some in (learnt, unseen))
+    check_reached("loss on unseen pictures", loss, most=most_loss, options=options)
+    both = (torch.from_numpy(some).to(options.device) for some in (learnt, unseen))
+    places, points = (model.encode(some).mean.numpy(force=True) for some in both)
     read = KNeighborsClassifier(5).fit(places, known).score(points, truth)
     print(f"The five nearest on the plane tell the digit of {read:.1%} of them; a guess is right in 10 %.")
-    check_reached("digits told by their neighbours", read, least=least_read)
-    fresh = drawn(model, np.random.default_rng(3).normal(size=(500, PLANE)))
+    check_reached("digits told by their neighbours", read, least=least_read, options=options)
+    fresh = drawn(model, np.random.default_rng(3).normal(size=(20 if options.tiny else 500, PLANE)))
     ratio = distances(fresh, learnt).mean() / distances(unseen, learnt).mean()
     print(f"New pictures are {ratio:.2f} times as far from the nearest one it has seen as unseen pictures are.")
-    check_reached("distance of new pictures", ratio, most=most_distance)
+    check_reached("distance of new pictures", ratio, most=most_distance, options=options)
     draw(model, unseen, truth, points, options)
     learner.model.requires_grad_(True)
-    batch = pictures[:BATCH]
+    batch = pictures[:BATCH].to(options.device)
     contestants = [("compiled", lambda: compiled_step(batch)), ("plain (uncompiled)", lambda: plain.train_step(batch))]
     print(f"\nOne step, {BATCH} pictures:")
-    print_times(race(contestants, 3 if options.quick else 30))
+    print_times(race(contestants, 3 if options.quick else 30, options.device))
 
 
 if __name__ == "__main__":

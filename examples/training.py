@@ -11,13 +11,16 @@ OUT = pathlib.Path(__file__).resolve().parents[1] / "out"
 INK, BLUE, ORANGE, GREY = "#222222", "#1f6fb4", "#e0701a", "#999999"
 
 
-def losses_of(step, batches, count, what, schedule=None):
-    """Takes so many training steps, each on the next batch, with a progress bar; returns the losses as floats."""
+def losses_of(step, batches, count, what, schedule=None, device="cpu"):
+    """Takes so many training steps, each on the next batch, with a progress bar; returns the losses as floats.
+
+    Batches go to the device.
+    """
     losses = []
     pause = 0.5 if sys.stderr.isatty() else 10  # seconds between redrawings; a log keeps them all
     bar = tqdm(itertools.islice(batches, count), desc=what, total=count, unit=" steps", mininterval=pause)
     for batch in bar:
-        losses.append(step(*batch).item())
+        losses.append(step(*(part.to(device) for part in batch)).item())
         if schedule is not None:
             schedule.step()
         bar.set_postfix(loss=f"{losses[-1]:.4f}", refresh=False)
