@@ -90,10 +90,12 @@ Device available(Device d) {
   }
   if (const bool cuda = d.type == DeviceType::Cuda;
       cuda || d.type == DeviceType::Xpu) {  // of the exception type that programs catch to go on without it
+    DeviceRuntime* const driver = device_runtime(d.type);
+    const std::string why = driver ? driver->why_unavailable() : "";
     throw OpError(ErrorKind::Assertion,
                   fmt::format("Torch not compiled with {} enabled: minidynamo holds tensors on the CPU; ask "
-                              "torch.{}.is_available() first",
-                              cuda ? "CUDA" : "XPU", d.info().name));
+                              "torch.{}.is_available() first{}",
+                              cuda ? "CUDA" : "XPU", d.info().name, why.empty() ? "" : " (" + why + ")"));
   }
   throw OpError(ErrorKind::Runtime, fmt::format("device '{}' is not available: minidynamo holds tensors on 'cpu' and, "
                                                 "without elements, on 'meta'",

@@ -12,10 +12,11 @@ _C._mark_callable(is_present, "constant")  # it stays so while the process lives
 
 
 def refuse(name):
-    """AssertionError for what needs devices of the kind `name`, "CUDA" or "XPU"."""
+    """AssertionError for what needs devices of the kind `name`, "CUDA" or "XPU"; of CUDA it says why."""
+    why = f" ({_C._cuda.why_unavailable()})" if name == "CUDA" else ""
     raise AssertionError(
         f"Torch not compiled with {name} enabled: minidynamo holds tensors on the CPU; ask "
-        f"torch.{name.lower()}.is_available() first"
+        f"torch.{name.lower()}.is_available() first{why}"
     )
 
 

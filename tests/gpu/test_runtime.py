@@ -91,6 +91,43 @@ def test_a_driver_that_is_not_there():
         assert run(program, **setting) == "False 0\nAssertionError\n6.0\n"
 
 
+@pytest.mark.parametrize(
+    "setting, why",
+    [
+        ({"MINIDYNAMO_CUDA_DRIVER": "/nowhere.so"}, "/nowhere.so: cannot open shared object file"),
+        (
+            {"MINIDYNAMO_EMULATOR_VERSION": "9000"},
+            "the NVIDIA driver is too old: it is for CUDA 9.0, and 12.0 or newer",
+        ),
+        ({"MINIDYNAMO_EMULATOR_WITHOUT": "cuLaunchKernel"}, "lacks functions that are needed: cuLaunchKernel"),
+        ({"MINIDYNAMO_EMULATOR_DEVICES": "none"}, "there is no CUDA device"),
+        ({"MINIDYNAMO_EMULATOR_FAULT": "cuInit=100"}, "cannot be initialized"),
+    ],
+)
+def test_why_there_is_no_device(setting, why):
+    said = run(
+        """
+        assert not torch.cuda.is_available() and torch.cuda.device_count() == 0
+        calls = (
+            lambda: torch.ones(2, device="cuda"),
+            lambda: torch.ones(2).cuda(),
+            lambda: torch.nn.Linear(2, 2).to("cuda"),
+            lambda: torch.cuda.current_device(),
+            lambda: torch.compile(lambda x: x.to("cuda") + 1)(torch.ones(2)),
+        )
+        for call in calls:
+            try:
+                call()
+            except AssertionError as e:
+                assert str(e).startswith("Torch not compiled with CUDA enabled"), e
+                print(e)
+        assert torch.compile(lambda x: x * 2)(torch.ones(2)).tolist() == [2, 2]
+        """,
+        **setting,
+    )
+    assert said.count(why) == 5, said
+
+
 def test_threads_with_streams_of_their_own():
     assert (
         run(

@@ -80,6 +80,21 @@ def test_who_names_the_target(monkeypatch):
         assert programs(lambda a: a + 1, x, options={"target": "sm_90"})[0][0].target == "sm_89"
 
 
+def test_unknown_targets_of_settings(monkeypatch):
+    """They are told where they are set, and not as a defect found while compiling."""
+    for setting in (lambda: setattr(config, "target", "sm_60"), lambda: config.patch(target="avx2")):
+        with pytest.raises(RuntimeError, match=r"there is no target .*; there are sm_75, .*, gfx1100$"):
+            setting()
+    assert config.target == ""
+    done = subprocess.run(
+        [sys.executable, "-c", "import minidynamo as torch; torch.compile(abs)"],
+        env={**os.environ, "MINIDYNAMO_TARGET": "sm_60"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and "RuntimeError: Unexpected target: there is no target 'sm_60'" in done.stderr
+
+
 @pytest.mark.parametrize("name", ["sm_60", "", None, 90, "avx2"])
 def test_unknown_targets(name):
     with pytest.raises(RuntimeError, match=r"there is no target .*; there are sm_75, .*, gfx1100$"):

@@ -213,6 +213,10 @@ def _checked(name, value):
         raise TypeError(f"torch._dynamo.config.{name} must be an int, got {value!r}")
     if type(default) is str and not isinstance(value, str):
         raise TypeError(f"torch._dynamo.config.{name} must be a str, got {value!r}")
+    if name == "target" and value:
+        from .target_report import check_target
+
+        check_target(value)
     return value
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import os
 import sys
 import types
 import warnings
@@ -161,6 +162,8 @@ def _check_options(backend, mode, options):
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"options must be a dict of option names and values, got {type(options)}")
+    if own and "MINIDYNAMO_TARGET" in os.environ:
+        report.wanted_target(None)  # a wrong name is told here, not as each graph is compiled
     if own and options:
         from .._reference_settings import check_options
 
