@@ -5,35 +5,72 @@
 
 namespace md::formulas {
 
-// A first guess good to seven digits (Giles: "Approximating the erfinv function", GPU Computing Gems, 2011).
-inline double guess_erfinv(double y) {
-  double w = -log((1 - y) * (1 + y));
-  constexpr double kCentre[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                                -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
-  constexpr double kTail[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-                              -0.0076224613,   0.00943887047,  1.00167406,    2.83297682};
-  const bool centre = w < 5;
-  w = centre ? w - 2.5 : sqrt(w) - 3;
-  double p = 0;
-  for (const double k : centre ? kCentre : kTail) p = p * w + k;
-  return p * y;
+template <std::size_t kCount>
+double polynomial_of(const double (&c)[kCount], double x) {
+  double sum = c[kCount - 1];
+  for (std::size_t k = kCount - 1; k-- > 0;) sum = sum * x + c[k];
+  return sum;
 }
 
-// Newton's method on erf; near 1 on erfc, which keeps the digits.
-template <class W>
-[[gnu::noinline]] W erfinv(W y) {
-  const W size = size_of_number(y);
-  if (!(size < 1)) return size == 1 ? with_sign<W>(kInfinite, y) : W(kNoNumber);
-  if (size < 1e-8) return y * (sqrt(pi<W>()) / 2);
-  W x = std::fabs(guess_erfinv(leading(size)));
-  if (!is_finite(x)) x = 5.8;     // where 1 - y is below what double resolves
-  for (int i = 0; i < 12; ++i) {  // two do, but for the last few numbers below 1
-    const W error = size < 0.5 ? erf(x) - size : (1 - size) - erfc(x);
-    const W step = error * (sqrt(pi<W>()) / 2) * exp(x * x);
-    x -= step / (1 + x * step);  // Halley's: its error is of the third order
-    if (size_of_number(step) < 1e-7 * x) break;
+// The value that a standard normal number is below with probability 1/2 + q, where `tail` is 1/2 - |q|, to about 16
+// digits (Wichura: "Algorithm AS 241: The percentage points of the normal distribution", 1988).
+[[gnu::noinline]] inline double normal_quantile(double q, double tail) {
+  constexpr double kMiddle[] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+                                1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+                                3.3430575583588128105e4, 2.5090809287301226727e3};
+  constexpr double kBelowMiddle[] = {1,
+                                     4.2313330701600911252e1,
+                                     6.8718700749205790830e2,
+                                     5.3941960214247511077e3,
+                                     2.1213794301586595867e4,
+                                     3.9307895800092710610e4,
+                                     2.8729085735721942674e4,
+                                     5.2264952788528545610e3};
+  constexpr double kTail[] = {1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
+                              3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
+                              2.27238449892691845833e-2, 7.74545014278341407640e-4};
+  constexpr double kBelowTail[] = {1,
+                                   2.05319162663775882187e0,
+                                   1.67638483018380384940e0,
+                                   6.89767334985100004550e-1,
+                                   1.48103976427480074590e-1,
+                                   1.51986665636164571966e-2,
+                                   5.47593808499534494600e-4,
+                                   1.05075007164441684324e-9};
+  constexpr double kFar[] = {6.65790464350110377720e0,  5.46378491116411436990e0,  1.78482653991729133580e0,
+                             2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                             2.71155556874348757815e-5, 2.01033439929228813265e-7};
+  constexpr double kBelowFar[] = {1,
+                                  5.99832206555887937690e-1,
+                                  1.36929880922735805310e-1,
+                                  1.48753612908506148525e-2,
+                                  7.86869131145613259100e-4,
+                                  1.84631831751005468180e-5,
+                                  1.42151175831644588870e-7,
+                                  2.04426310338993978564e-15};
+  if (q > -0.425 && q < 0.425) {
+    const double r = 0.180625 - q * q;
+    return q * polynomial_of(kMiddle, r) / polynomial_of(kBelowMiddle, r);
   }
-  return with_sign(x, y);
+  const double r = sqrt(-log(tail));
+  const double size = r <= 5 ? polynomial_of(kTail, r - 1.6) / polynomial_of(kBelowTail, r - 1.6)
+                             : polynomial_of(kFar, r - 5) / polynomial_of(kBelowFar, r - 5);
+  return q < 0 ? -size : size;
+}
+
+inline double erfinv_near(double y) { return normal_quantile(y / 2, (1 - std::fabs(y)) / 2) * 0x1.6a09e667f3bcdp-1; }
+
+// Of float64 with a step of Halley's method on erf; near 1 on erfc, which keeps the digits.
+template <class W>
+[[gnu::noinline]] W erfinv(W wide) {
+  const double y = leading(wide), size = std::fabs(y);
+  if (!(size < 1)) return size == 1 ? with_sign<W>(kInfinite, wide) : W(kNoNumber);
+  if (size < 1e-8) return y * (std::sqrt(pi<double>()) / 2);
+  const double x = erfinv_near(size);
+  if constexpr (!is_wide<W>) return std::copysign(x, y);
+  const double error = size < 0.5 ? erf(x) - size : (1 - size) - erfc(x);
+  const double step = error * (std::sqrt(pi<double>()) / 2) * exp(x * x);
+  return std::copysign(x - step / (1 + x * step), y);
 }
 
 inline double product_rest(double x, double square) { return std::fma(x, x, -square); }
@@ -75,23 +112,19 @@ template <class W>
   return x < -1 ? log(erfcx<W>(-t) / 2) - t * t : log1p(-erfc(t) / 2);
 }
 
-// By erfinv in the middle; in the tails Newton's method on log_ndtr, from Hastings' approximation (Abramowitz and
-// Stegun 26.2.23).
+// Of float64 with a step of Newton's method: in the middle on erf, in the tails on log_ndtr.
 template <class W>
-[[gnu::noinline]] W ndtri(W p) {
+[[gnu::noinline]] W ndtri(W wide) {
+  const double p = leading(wide);
   if (p == 0) return -kInfinite;
   if (p == 1) return kInfinite;
   if (!(p > 0 && p < 1)) return kNoNumber;
+  const double tail = p < 0.5 ? p : 1 - p;
+  if constexpr (!is_wide<W>) return normal_quantile(p - 0.5, tail);
   if (p > 0.25 && p < 0.75) return sqrt2<W>() * erfinv<W>(2 * p - 1);
-  const W tail = p < 0.5 ? p : 1 - p, wanted = log(tail);
-  const W t = sqrt(-2 * wanted);
-  W x = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-  for (int i = 0; i < 4; ++i) {
-    const W scaled = erfcx<W>(x / sqrt2<W>());
-    const W error = log(scaled / 2) - x * x / 2 - wanted;
-    x += error * scaled * sqrt(pi<W>() / 2);
-  }
-  return p < 0.5 ? -x : x;
+  const double x = std::fabs(normal_quantile(0.5, tail)), scaled = erfcx<double>(x / sqrt2<double>());
+  const double error = log(scaled / 2) - x * x / 2 - log(tail);
+  return std::copysign(x + error * scaled * std::sqrt(pi<double>() / 2), p - 0.5);
 }
 
 }  // namespace md::formulas
