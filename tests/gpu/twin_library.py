@@ -178,3 +178,24 @@ def masked_reductions(device, compiled):
     mask = x > 0
     m = torch.masked
     return [f(x, 1, mask=mask) for f in (m.sum, m.softmax, m.mean, m.amax, m.var)], m.normalize(x, 2.0, 1, mask=mask)
+
+
+@twin
+def elsewhere_by_default(device, compiled):
+    """What is made on the way is where the operands are, although tensors are made on the other device by default."""
+    other = "cpu" if device == "cuda" else "cuda"
+    x = numbers(3, 5, 3, device=device)
+    cell = nn.GRU(3, 4, batch_first=True).to(device)
+    layer = nn.Linear(3, 2).to(device)
+    with torch.device(other):
+        packed = nn.utils.rnn.pack_padded_sequence(x, [3, 5, 2], batch_first=True, enforce_sorted=False)
+        y, h = cell(packed)
+        y, lengths = nn.utils.rnn.pad_packed_sequence(y, batch_first=True)
+        image = F.interpolate(x.unsqueeze(0), size=(4, 7), mode="bicubic")
+        averaged = torch.optim.swa_utils.AveragedModel(layer)
+        for _ in range(2):
+            averaged.update_parameters(layer)
+        optimizer = torch.optim.Adam(layer.parameters())
+        layer(x).sum().backward()
+        optimizer.step()
+    return y, h, lengths.tolist(), image, list(averaged.module.parameters()), layer.weight

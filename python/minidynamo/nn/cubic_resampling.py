@@ -31,19 +31,19 @@ def _kernel_of(distance, mode):
 
 def _matrix(size, wanted, scale, mode, align_corners, antialias):
     """(wanted, size) of float64: what each output is made of."""
-    out = _C.arange(wanted, dtype=_C.float64)
+    out = _C.arange(wanted, dtype=_C.float64, device="cpu")
     if antialias:
         centre = (out + 0.5) * scale
         width = max(scale, 1.0)
         support = (1.0 if mode == "bilinear" else 2.0) * width
-        element = _C.arange(size, dtype=_C.float64)
+        element = _C.arange(size, dtype=_C.float64, device="cpu")
         first, last = (centre - support + 0.5).trunc().clamp_min(0), (centre + support + 0.5).trunc().clamp_max(size)
         height = _kernel_of((element - centre.unsqueeze(1) + 0.5) / width, mode)
         height = height * ((element >= first.unsqueeze(1)) & (element < last.unsqueeze(1))).to(_C.float64)
         return height / height.sum(1, keepdim=True)
     position = out * scale if align_corners else (out + 0.5) * scale - 0.5
     base = position.floor()
-    matrix = _C.zeros(wanted, size, dtype=_C.float64)
+    matrix = _C.zeros(wanted, size, dtype=_C.float64, device="cpu")
     for k, weight in enumerate(cubic_weights(position - base)):
         place = (base + (k - 1)).clamp(0, size - 1).long()
         matrix = matrix.scatter_add(1, place.unsqueeze(1), weight.unsqueeze(1))

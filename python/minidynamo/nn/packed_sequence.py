@@ -86,11 +86,14 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     RuntimeError otherwise.
     """
     if not isinstance(lengths, _C.Tensor):
-        lengths = _C.tensor(list(lengths), dtype=_C.int64)
+        lengths = _C.tensor(list(lengths), dtype=_C.int64, device="cpu")
+    if lengths.is_cuda:
+        raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but is on {lengths.device}")
     lengths = lengths.long()
     sorted_indices = None
     if not enforce_sorted:
         lengths, sorted_indices = lengths.sort(descending=True)
+        sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     if input.numel() == 0:
         raise RuntimeError("Cannot pack empty tensors.")
@@ -139,7 +142,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     padded = empty.index_copy(0, places, data).view(steps, batch, *data.shape[1:])
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(1, sequence.unsorted_indices)
-        lengths = lengths.index_select(0, sequence.unsorted_indices)
+        lengths = lengths.index_select(0, sequence.unsorted_indices.to(lengths.device))
     return (padded.transpose(0, 1) if batch_first else padded), lengths
 
 

@@ -124,7 +124,7 @@ class AveragedModel(Module):
         else:
             average_of = self.avg_fn or get_swa_avg_fn()
             for average, current in zip(averages, currents):
-                average.copy_(average_of(average, current, self.n_averaged))
+                average.copy_(average_of(average, current, self.n_averaged.to(average.device)))
         if not self.use_buffers:
             for own, other in zip(self.module.buffers(), model.buffers(), strict=True):
                 own.detach().copy_(other.detach())
