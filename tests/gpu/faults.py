@@ -1,10 +1,11 @@
-"""Faults planted in the programs of GPUs, one at a time: are they noticed, by a check or by a wrong bit?
+"""Faults planted in the schedules of GPU programs, one at a time: are they noticed, by a check or by a wrong bit?
 
-    .venv/bin/python -m tests.gpu.faults [--most 2000] [--seed 0] [--list]
+    PYTHONPATH=build-faults/package .venv/bin/python -m tests.gpu.faults [--count N] [--seed 0] [--list] [NUMBER ...]
 
-A fault is a change of the PTX that the driver is about to load: a barrier left out, a value taken from another lane, a
-comparison that goes one further or the other way, a constant off by one, a condition turned around. It is noticed if a
-check of the emulated driver fires or a result differs from the CPU's. Prints what was not noticed, and the share.
+With the package that tools/schedule_faults.py builds; MINIDYNAMO_SCHEDULE_FAULT chooses the fault.
+The graphs of fault_graphs.py are compiled and launched until a check of the emulated driver fires, a result differs
+from the CPU's, or more is executed or accessed than counts.json allows. Told apart are faults with which no program
+can be made, those whose place no graph gets to, and those that change nothing (THE_SAME).
 """
 
 import argparse
@@ -13,202 +14,145 @@ import ctypes
 import os
 import pathlib
 import random
-import re
 import signal
 import sys
 
-os.environ.setdefault("MINIDYNAMO_CUDA_DRIVER", "emulated")
-os.environ.setdefault("MINIDYNAMO_BACKGROUND_COMPILE", "0")
-os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"  # the ends of tensors are seen
+os.environ["MINIDYNAMO_CUDA_DRIVER"] = "none"  # the driver is called here, not by the package
 os.environ["MINIDYNAMO_EMULATOR_DEVICES"] = "sm_90:1G"
-sys.path[:0] = [
-    str(pathlib.Path(__file__).resolve().parents[1]),
-    str(pathlib.Path(__file__).resolve().parents[2] / "python"),
-]
+os.environ.setdefault("MINIDYNAMO_EMULATOR_LIMIT", "3000000")  # a loop without an end is noticed soon
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1] / "tools")]
 
-import numpy  # noqa: E402
+import schedule_faults  # noqa: E402
 
-import minidynamo as torch  # noqa: E402
+from . import counts  # noqa: E402
+from .emulated_driver import LIBRARY, Driver  # noqa: E402
+from .fault_graphs import graphs  # noqa: E402
+from .launched_graph import LaunchedGraph, results_of  # noqa: E402
 
-LIBRARY = pathlib.Path(torch.__file__).with_name("libminidynamo_cuda_emulated.so")
-CHANGE = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t)
-SECONDS = 20  # for one program
-COMPARED = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "eq": "ne", "ne": "eq"}
-
-
-def _next_number(match):
-    return f"{match[1]}{int(match[2]) + 1};"
-
-
-KINDS = {
-    "barrier left out": (re.compile(r"^\tbar\.sync.*;$", re.M), lambda m: ""),
-    "another lane": (
-        re.compile(r"^(\tshfl\.sync\.down\.b32 .*, )(\d+)(, \d+, -1;)$", re.M),
-        lambda m: f"{m[1]}{int(m[2]) ^ 1}{m[3]}",
+SWITCH = "MINIDYNAMO_SCHEDULE_FAULT"
+SECONDS = 300  # for one fault
+# The shapes that a file has a part in; all, where it is not listed.
+SHAPES_OF = {
+    "gpu_columns.cpp": ("columns", "again", "parts", "varying"),
+    "gpu_rows.cpp": ("rows", "passes", "columns", "again", "parts", "varying"),
+    "gpu_tiles.cpp": ("tiles", "varying"),
+    "gpu_elements.cpp": ("elements", "varying"),
+}
+NOT_NOTICED, NOT_REACHED, NO_PROGRAM, SAME = "not noticed", "not reached", "no program", "the same"
+# Looked at, and the same whatever the sizes: (the source's line, what stands in it): why.
+THE_SAME = {
+    ("chosen = ir_.CreateAnd(chosen, ir_.CreateICmpEQ(y_, i32(0)));", "i32((0) + 1)"): (
+        "every thread of a column has its results: the second of them stores as well as the first"
     ),
-    "one further": (
-        re.compile(r"^(\tsetp\.)(lt|le|gt|ge)(\.[su]\d\d .*;)$", re.M),
-        lambda m: m[1] + COMPARED[m[2]] + m[3],
+    (
+        "Value *col = number, *row = i64(0);",
+        "i64((0) + 1)",
+    ): "where rows are not counted, no address depends on the row",
+    ("if (condition) stored = stored ? ir_.CreateAnd(stored, condition) : condition;", "stored"): (
+        "the two conditions meet where results of rows are stored, by a constant column 0: the second holds"
     ),
-    "the other way": (re.compile(r"^(\t)@(!?)(%p\d+ bra)", re.M), lambda m: f"{m[1]}@{'' if m[2] else '!'}{m[3]}"),
-    "off by one": (re.compile(r"^(\tadd\.s(?:32|64) .*, )(-?\d+);$", re.M), _next_number),
-    "another place": (
-        re.compile(r"^(\t(?:shl\.b(?:32|64)|mul\.wide\.u32|mul\.lo\.s64) .*, )(\d+);$", re.M),
-        _next_number,
+    ("i64(kSegmentThreads), results, [&](Value* here, std::vector<Value*>& now) {", "i64((kSegmentThreads) + 1)"): (
+        "a loop of one turn: its step is as long as what it walks"
     ),
-    "another mask": (re.compile(r"^(\tand\.b32 .*, )(\d+);$", re.M), lambda m: f"{m[1]}{int(m[2]) >> 1};"),
 }
 
 
-def sites(text):
-    """(kind, start, end, replacement) of each place where a fault can be."""
-    found = []
-    for kind, (pattern, change) in KINDS.items():
-        found += [(kind, m.start(), m.end(), change(m)) for m in pattern.finditer(text)]
-    return sorted(found, key=lambda site: site[1])
+def quick_first(found):
+    """One graph of each kind, then the others."""
+    seen, first, later = set(), [], []
+    for graph in found:
+        kind = graph[1].__code__.co_firstlineno
+        (later if kind in seen else first).append(graph)
+        seen.add(kind)
+    return first + later
 
 
-class Planter:
-    """Stands between the product and the driver: reads texts, or changes the one with a number."""
-
-    def __init__(self):
-        self.library = ctypes.CDLL(str(LIBRARY))
-        self.texts, self.fault = {}, None
-        self.callback = CHANGE(self.change)
-        self.library.mdEmulatorChangeTexts(self.callback)
-
-    def change(self, text, size, to, room):
-        source = ctypes.string_at(text, size).decode()
-        self.texts.setdefault(source, len(self.texts))
-        if not self.fault or self.fault[0] != source:
-            return 0
-        _, (_, start, end, replacement) = self.fault
-        changed = (source[:start] + replacement + source[end:]).encode()
-        ctypes.memmove(to, changed, min(len(changed), room))
-        return len(changed)
-
-
-def programs():
-    """Name -> (function, inputs on the CPU): every shape of kernel."""
-    numbers = numpy.random.default_rng(1)
-
-    def values(*shape):
-        return torch.tensor(numbers.standard_normal(shape).astype("float32"))
-
-    functional = torch.nn.functional
-    return {
-        "elements": (lambda x, y: (x * y + 1).exp(), (values(7, 150), values(7, 150))),
-        "vectors": (lambda x, y: x * y, (values(64, 40), values(64, 40))),
-        "broadcast": (lambda x, r, c: x * r + c, (values(13, 21), values(21), values(13, 1))),
-        "tiles": (lambda x, y: x.t() + y, (values(70, 45), values(45, 70))),
-        "short rows": (lambda x: (x.sum(1), x.amax(1)), (values(37, 5),)),
-        "rows": (lambda x: x.sum(1), (values(5, 1000),)),
-        "long rows": (lambda x: x.sum(1), (values(2, 9000),)),
-        "columns": (lambda x: x.sum(0), (values(50, 40),)),
-        "long columns": (lambda x: x.sum(0), (values(5000, 3),)),
-        "across": (lambda x: x.t().sum(1), (values(100, 40),)),
-        "whole across": (lambda x: x.t().sum(1), (values(1024, 33),)),
-        "much across": (lambda x: (x.t().sum(1), x.t().amax(1)), (values(3001, 5),)),
-        "whole columns": (lambda x: x.sum(0), (values(1024, 64),)),
-        "whole rows": (lambda x: (x.sum(1), x.amin(1)), (values(8, 1024),)),
-        "some chunks": (lambda x: x.sum(1), (values(3, 4096),)),
-        "parts": (lambda x: x.sum(), (values(70_000),)),
-        "softmax": (lambda x: torch.softmax(x, 1), (values(6, 300),)),
-        "long softmax": (lambda x: torch.softmax(x, 1), (values(2, 3000),)),
-        "layer norm": (
-            lambda x, w, b: functional.layer_norm(x, (130,), w, b),
-            (values(9, 130), values(130), values(130)),
-        ),
-    }
+def outcome(number, asked):
+    """How the fault is noticed, and by which graph."""
+    os.environ[SWITCH] = str(number)
+    driver, before, no_program = Driver(LIBRARY), counts.kept(), None
+    for name, function, inputs, dynamic, expected in asked:
+        try:
+            graph = LaunchedGraph(function, inputs, dynamic, expected)
+        except Exception as error:  # noqa: BLE001  what cannot be made is not launched
+            no_program = f"{name}: {error}"
+            continue
+        driver.library.mdEmulatorReset()
+        if how := graph.differs(driver):
+            return how, name
+        if more := counts.worse(before[name], counts.totals(driver)):
+            return "counts", f"{name}: {more}"
+    if no_program:
+        return NO_PROGRAM, no_program
+    getenv = ctypes.CDLL(None).getenv
+    getenv.restype = ctypes.c_char_p
+    return (NOT_NOTICED if getenv(f"{SWITCH}_REACHED".encode()) else NOT_REACHED), ""
 
 
-def outcome(function, inputs):
-    torch._dynamo.reset()
-    try:
-        results = torch.compile(function, fullgraph=True)(*(x.to("cuda") for x in inputs))
-        torch.cuda.synchronize()
-    except Exception as error:  # noqa: BLE001  it was noticed
-        return f"{type(error).__name__}: {error}"
-    results = results if isinstance(results, tuple) else (results,)
-    return [r.cpu().numpy() for r in results]
+def is_the_same(fault):
+    return any(fault[5].endswith(line) and fault[4] == instead for line, instead in THE_SAME)
 
 
-def equal(a, b):
-    return not isinstance(a, str) and all(numpy.array_equal(x, y, equal_nan=True) for x, y in zip(a, b, strict=True))
-
-
-def in_child(work):
-    """True, False, or None where the child died: an error that lasts ends with its process."""
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if work() else 1)
-    _, status = os.waitpid(child, 0)
-    return os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
-
-
-def texts_of(function, inputs):
-    """Texts that a program loads, asked in a child: the driver is not begun here."""
+def in_child(number, asked):
+    """outcome() in a fork: no text is made anew there that another fault has made."""
     reader, writer = os.pipe()
-
-    def work():
-        planter = Planter()
-        outcome(function, inputs)
-        with os.fdopen(writer, "w") as pipe:
-            pipe.write("\0".join(planter.texts))
-        return True
-
     child = os.fork()
     if child == 0:
         os.close(reader)
-        os._exit(0 if work() else 1)
+        signal.alarm(SECONDS)
+        os.write(writer, "\0".join(outcome(number, asked)).encode()[:4000])
+        os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    return text.split("\0")
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return tuple(said.split("\0")) if status == 0 else (f"the process ended with {status}", "")
 
 
-def is_noticed(function, inputs, expected, text, site):
-    def survives():
-        signal.alarm(SECONDS)  # a loop without an end is noticed, too
-        planter = Planter()
-        planter.fault = (text, site)
-        return equal(outcome(function, inputs), expected)
+def run(numbers, show=False):
+    """{number: (how it was noticed, where)}"""
+    faults = schedule_faults.faults()
+    asked = [(*graph, results_of(graph[1], graph[2])) for graph in quick_first(graphs())]
+    found = {}
+    for number in numbers:
+        shapes = SHAPES_OF.get(pathlib.Path(faults[number][1]).name)
+        if is_the_same(faults[number]):
+            found[number] = (SAME, "")
+            continue
+        found[number] = in_child(number, [a for a in asked if not shapes or a[0].split()[0] in shapes])
+        if show or found[number][0] in (NOT_NOTICED, NOT_REACHED):
+            print(number, *faults[number][:5], *found[number], sep=" | ", flush=True)
+    return found
 
-    return not in_child(survives)
 
-
-def run(most, seed, show=False):
-    planted, unnoticed = collections.Counter(), []
-    every = []
-    for name, (function, inputs) in programs().items():
-        torch._dynamo.reset()
-        results = torch.compile(function, fullgraph=True)(*inputs)
-        expected = [r.numpy() for r in (results if isinstance(results, tuple) else (results,))]
-        for text in texts_of(function, inputs):
-            every += [(name, function, inputs, expected, text, site) for site in sites(text)]
-    random.Random(seed).shuffle(every)
-    for name, function, inputs, expected, text, site in every[:most]:
-        planted[site[0]] += 1
-        if not is_noticed(function, inputs, expected, text, site):
-            line = text.count("\n", 0, site[1]) + 1
-            unnoticed.append((name, site[0], line, text[site[1] : site[2]].strip(), site[3].strip()))
-            if show:
-                print(*unnoticed[-1], sep=" | ", flush=True)
-    return planted, unnoticed, len(every)
+def report(found):
+    """Lines: by kind, and all together."""
+    faults = schedule_faults.faults()
+    rows = collections.defaultdict(collections.Counter)
+    for number, (how, _) in found.items():
+        rows[faults[number][0]][how if how in (NOT_NOTICED, NOT_REACHED, NO_PROGRAM, SAME) else "noticed"] += 1
+    rows["together"] = sum(rows.values(), collections.Counter())
+    for kind, row in rows.items():
+        planted = row["noticed"] + row[NOT_NOTICED]
+        yield (
+            f"{kind:18} {planted:4} planted, {row['noticed']:4} noticed ({row['noticed'] / max(planted, 1):.1%}); "
+            f"{row[SAME]} the same, {row[NO_PROGRAM]} without a program, {row[NOT_REACHED]} not reached"
+        )
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--most", type=int, default=2000)
+    options.add_argument("--count", type=int)
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--list", action="store_true", help="also what was noticed, and how")
+    options.add_argument("numbers", nargs="*", type=int)
     chosen = options.parse_args()
-    planted, unnoticed, every = run(chosen.most, chosen.seed, show=True)
-    missed = collections.Counter(kind for _, kind, *_ in unnoticed)
-    for kind, count in planted.items():
-        print(f"{kind:18} {count:5} planted, {missed[kind]:4} not noticed")
-    total = sum(planted.values())
-    print(f"{total} of {every} faults planted, {1 - len(unnoticed) / total:.1%} noticed")
+    numbers = chosen.numbers or list(schedule_faults.faults())
+    if chosen.count:
+        numbers = random.Random(chosen.seed).sample(numbers, min(chosen.count, len(numbers)))
+    found = run(numbers, chosen.list)
+    print(*report(found), sep="\n")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,32 @@ def test_kernels_compute(driver):
     assert driver.launches() == {}
 
 
+def memory_sectors(driver):
+    """Read and written by two launches over 4,000 bytes, beginning with an empty cache."""
+    driver.start()
+    function = driver.function(small_kernels(), "affine")
+    address = driver.upload(struct.pack("1000i", *range(1000)))
+    for _ in range(2):
+        driver.launch(function, address, 1000, 3, grid=(8, 1, 1), block=(128, 1, 1))
+    driver("cuCtxSynchronize")
+    launched = driver.launches()["affine"]
+    driver.library.mdEmulatorReset()
+    driver.launch(function, address, 1000, 3, grid=(8, 1, 1), block=(128, 1, 1))
+    driver("cuCtxSynchronize")
+    assert driver.launches()["affine"]["memory_load_sectors"] == 125  # the cache was emptied
+    return launched["memory_load_sectors"], launched["memory_store_sectors"]
+
+
+@emulated(devices="sm_90:64M", threads="1")
+def test_a_cache_keeps_what_fits(driver):
+    assert memory_sectors(driver) == (125, 125)
+
+
+@emulated(devices="sm_90:64M", threads="1", cache="512")
+def test_a_small_cache_keeps_nothing(driver):
+    assert memory_sectors(driver) == (250, 250)
+
+
 @emulated(devices="sm_90:64M")
 def test_parameters_in_one_piece(driver):
     driver.start()

@@ -78,7 +78,7 @@ struct GlobalInfo {
 
 // What to look for besides wrong addresses, which are always found.
 struct Checks {
-  bool uninitialised = true, races = true, counters = true;
+  bool uninitialised = true, races = true, counters = true, traffic = true;
   static Checks from_environment();  // MINIDYNAMO_EMULATOR_CHECKS: all (or absent), fast
 };
 

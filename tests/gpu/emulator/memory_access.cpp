@@ -147,6 +147,7 @@ void count_access(Warp& warp, const Addresses& at, Space space, const Bounds& bo
     (load ? counters.global_loads : counters.global_stores) += 1;
     (load ? counters.global_load_bytes : counters.global_store_bytes) += lanes * bytes;
     (load ? counters.global_load_sectors : counters.global_store_sectors) += touched.count;
+    if (!warp.launch->checks.traffic) return;
     CacheModel& cache = warp.launch->memory.cache();
     const CacheModel::Traffic made = load                         ? cache.load(touched.each, touched.count)
                                      : kind == AccessKind::kStore ? cache.store(touched.each, touched.count)
