@@ -95,7 +95,7 @@ def test_other_modes_capture_nothing(mode):
     x, y = (x.cuda() for x in pair())
     with calls() as n:
         torch.compile(steps, mode=mode)(x, y)
-    assert n[LAUNCH] > 5 and not n[REPLAY] and not n[CAPTURE]
+    assert n[LAUNCH] > 3 and not n[REPLAY] and not n[CAPTURE]
 
 
 def test_nothing_is_changed_where_addresses_stay():
@@ -278,7 +278,7 @@ def test_explain_says_what_is_captured():
     x, y = pair()
     fast = torch.compile(steps, mode="reduce-overhead")
     (found,) = torch._dynamo.explain(fast)(x.cuda(), y.cuda()).device_graphs
-    assert found.launches > 5 and not found.why and "fused_" in found.kernels and "test_replay.py:" in found.kernels
+    assert found.launches > 3 and not found.why and "fused_" in found.kernels and "test_replay.py:" in found.kernels
     assert "launches are one CUDA graph" in str(found)
     (found,) = torch._dynamo.explain(fast)(x, y).device_graphs
     assert found.why == "cpu device"

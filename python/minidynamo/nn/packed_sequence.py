@@ -113,7 +113,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
             f"pack_padded_sequence: lengths {asked} increase; sort the sequences or give enforce_sorted=False"
         )
     places, batch_sizes = _places(lengths, asked[0])
-    data = steps[: asked[0]].flatten(0, 1).index_select(0, places)
+    data = steps[: asked[0]].flatten(0, 1).index_select(0, places.to(input.device))
     return PackedSequence(data, batch_sizes, sorted_indices, None)
 
 
@@ -139,7 +139,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     batch = lengths.shape[0]
     places, _ = _places(lengths, steps)
     empty = _C.full((steps * batch, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device)
-    padded = empty.index_copy(0, places, data).view(steps, batch, *data.shape[1:])
+    padded = empty.index_copy(0, places.to(data.device), data).view(steps, batch, *data.shape[1:])
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(1, sequence.unsorted_indices)
         lengths = lengths.index_select(0, sequence.unsorted_indices.to(lengths.device))
