@@ -37,7 +37,7 @@ struct CallOperands {
 // `lay` makes the call's operands, on a CUDA device of a compute capability (80 for 8.0), over memories of so many
 // bytes.
 RecordedCall record_call(const Op& op, int capability, std::span<const std::int64_t> memories,
-                                        const std::function<CallOperands(std::span<const Ref<Storage>>)>& lay);
+                         const std::function<CallOperands(std::span<const Ref<Storage>>)>& lay);
 
 // The module of an entry.
 std::string kernel_text(const std::string& entry);
