@@ -21,7 +21,7 @@ template <class W>
 W log_gamma_from_twenty(const W& x) {
   const W first = 1 / x, square = first * first;
   const W rest = series(kStirling, 0, static_cast<int>(std::size(kStirling)) - 1, 1, 3, square) * first;
-  return (x - 0.5) * log(x) - x + log(2 * pi<W>()) / 2 + rest;
+  return (x - 0.5) * (log(x) - 1) + ((log(2 * pi<W>()) - 1) / 2 + rest);
 }
 
 // For x > 0; between the series the recurrence leads to the one near 2.
