@@ -83,13 +83,13 @@ struct NextTowards {
 }  // namespace
 
 void run_elements(ops::ErfInv, const KernelCall& c, std::int64_t first, std::int64_t last) {
-  map_floats(c, first, last, [](auto x) { return formulas::erfinv(x); });
+  map_floats(c, first, last, [](auto x) { return formulas::value_of(ops::ErfInv{}, x); });
 }
 void run_elements(ops::LGamma, const KernelCall& c, std::int64_t first, std::int64_t last) {
-  map_floats(c, first, last, [](auto x) { return formulas::log_gamma(x); });
+  map_floats(c, first, last, [](auto x) { return formulas::value_of(ops::LGamma{}, x); });
 }
 void run_elements(ops::Digamma, const KernelCall& c, std::int64_t first, std::int64_t last) {
-  map_floats(c, first, last, [](auto x) { return formulas::digamma(x); });
+  map_floats(c, first, last, [](auto x) { return formulas::value_of(ops::Digamma{}, x); });
 }
 void run_elements(ops::Gcd, const KernelCall& c, std::int64_t first, std::int64_t last) {
   map_pairs(c, first, last, GreatestDivisor{});
