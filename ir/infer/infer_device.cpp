@@ -30,8 +30,12 @@ bool all_on_cpu(std::span<const Arg> args) {
   return all;
 }
 
-// x[...] takes positions from the CPU whatever x is on; other ops do not.
-bool is_position(const Op& op, std::size_t at) { return op.schema.params[at].type == ParamType::Index; }
+// What tells where elements are found or put. x[...] takes it from the CPU whatever x is on; other ops do so where x
+// has no memory.
+bool is_position(const Op& op, std::size_t at, bool without_memory) {
+  const Param& p = op.schema.params[at];
+  return p.type == ParamType::Index || (without_memory && (p.name == "index" || p.name == "indices"));
+}
 
 [[noreturn]] void refuse_mixture(const Op& op, Device a, Device b) {
   throw OpError(ErrorKind::Runtime,
@@ -44,11 +48,13 @@ bool is_position(const Op& op, std::size_t at) { return op.schema.params[at].typ
 Device common_device(const Op& op, std::span<const Arg> args) {
   Device common;
   bool decided = false;  // by a tensor that does not pass for a number
+  bool without_memory = false;
+  for_each_operand(args, [&](const Arg& a, std::size_t) { without_memory |= !device_of(a).has_memory(); });
   for_each_operand(args, [&](const Arg& a, std::size_t at) {
     const Device d = device_of(a);
-    if (d.is_cpu() && (rank_of(a) == 0 || is_position(op, at))) return;
+    if (d.is_cpu() && (rank_of(a) == 0 || is_position(op, at, without_memory))) return;
     if (decided && !(d == common)) {
-      if (is_position(op, at))
+      if (is_position(op, at, false))
         throw OpError(
             ErrorKind::Runtime,
             "indices should be either on cpu or on the same device as the indexed tensor (" + to_string(common) + ")");

@@ -1,5 +1,6 @@
 """The emulated driver finds work of two streams that touches the same bytes with nothing that orders it."""
 
+import ast
 import ctypes
 import os
 import subprocess
@@ -14,9 +15,9 @@ pytestmark = pytest.mark.version_free
 
 
 def race(driver):
-    """What was found, if it is one race of streams, and nothing."""
+    """What was found first, if it is races of streams alone (both sides may notice one), or nothing."""
     found = driver.findings()
-    assert len(found) <= 1 and all(f["kind"] == "race of streams" and f["code"] == 719 for f in found), found
+    assert all(f["kind"] == "race of streams" and f["code"] == 719 for f in found), found
     return found[0]["text"] if found else ""
 
 
@@ -237,7 +238,8 @@ def ends(program):
         program()
         torch.cuda.synchronize()
     except torch.AcceleratorError as error:
-        assert "race of streams" in str(error) or "has touched" in str(error), error  # the user is told
+        told = "race of streams", "has touched", "that nobody wrote"
+        assert any(words in str(error) for words in told), error  # the user is told
     return found()
 
 
@@ -382,9 +384,12 @@ def run_program(program, tmp_path):
     return done.stdout
 
 
-@pytest.mark.parametrize("program", RACES.values(), ids=RACES)
+@pytest.mark.parametrize("program", RACES)
 def test_programs_that_race(program, tmp_path):
-    assert run_program(program, tmp_path) == "['race of streams']\n"
+    kinds = set(ast.literal_eval(run_program(RACES[program], tmp_path)))
+    # What is read before it was written has nothing in it yet.
+    reads_early = program in ("a result used too early", "a copy that nobody waited for")
+    assert kinds == {"race of streams"} or (reads_early and kinds == {"uninitialised read"})
 
 
 @pytest.mark.parametrize("program", IN_ORDER.values(), ids=IN_ORDER)

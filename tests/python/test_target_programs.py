@@ -141,10 +141,11 @@ def test_sizes_that_vary_are_told():
 
 
 def test_operations_are_their_own_launches():
-    def several(x, at):
-        return torch.sort(x @ x)[0], x[at]
+    def several(x, at, long):
+        return x @ x, torch.sort(long)[0], x[at]
 
-    (program,), _ = programs(several, torch.rand(4, 4), torch.tensor([1, 3]), options={"target": "sm_90"})
+    given = torch.rand(4, 4), torch.tensor([1, 3]), torch.rand(3000)  # too long for one block to sort
+    (program,), _ = programs(several, *given, options={"target": "sm_90"})
     product = program.given["launches"][0]
     assert product["call"] == "aten::mm(l_x_, l_x_)" and [t["sizes"] for t in product["operands"]] == [[4, 4]]
     assert product["name"] == "aten::mm" and product["bytes"] == 2 * 64 and product["why"] == ""

@@ -214,7 +214,7 @@ def _checked(name, value):
     if type(default) is str and not isinstance(value, str):
         raise TypeError(f"torch._dynamo.config.{name} must be a str, got {value!r}")
     if name == "target" and value:
-        from .target_report import check_target
+        from .._targets import check_target
 
         check_target(value)
     return value

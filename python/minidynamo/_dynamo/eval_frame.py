@@ -168,7 +168,9 @@ def _check_options(backend, mode, options):
         from .._reference_settings import check_options
 
         if "target" in options:
-            report.check_target(options["target"])
+            from .._targets import check_target
+
+            check_target(options["target"])
         check_options({name: value for name, value in options.items() if name != "target"})
     if backend == "eager" and (options or mode):
         extra = {"options": options} if options else {"mode": mode}

@@ -51,7 +51,6 @@ from .recompile_report import on_limit as on_limit
 from .recompile_report import on_recompile as on_recompile
 from .recompile_report import on_short_lives as on_short_lives
 from .recompile_report import wants_recompiles as wants_recompiles
-from .target_report import check_target as check_target
 from .target_report import on_device_graph as on_device_graph
 from .target_report import on_target_program as on_target_program
 from .target_report import wanted_target as wanted_target

@@ -4,17 +4,10 @@ import logging
 import os
 
 from .. import _events, _logging
-from .._targets import refusal
+from .._targets import check_target
 from . import config
 
 _OF_PROCESS = os.environ.get("MINIDYNAMO_TARGET")  # as the process began
-
-
-def check_target(name):
-    """RuntimeError for a target that there is not."""
-    reason = refusal(name)
-    if reason is not None:
-        raise RuntimeError(f"Unexpected target: {reason}")
 
 
 def wanted_target(options):

@@ -12,6 +12,13 @@ def refusal(name):
     return f"there is no target {name!r:.100}; there are {', '.join(TARGETS)}"
 
 
+def check_target(name):
+    """RuntimeError for a target that there is not."""
+    reason = refusal(name)
+    if reason is not None:
+        raise RuntimeError(f"Unexpected target: {reason}")
+
+
 def is_ptx(name):
     """Whether programs for it are texts of PTX; else they are code objects for GPUs of AMD."""
     return name in PTX

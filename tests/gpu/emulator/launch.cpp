@@ -153,7 +153,7 @@ LaunchResult Module::run(const std::string& kernel, Extent grid, Extent block, s
   launch.order = order_of_work;
   if (launch.order) {
     const CellPages::Begun begun = memory_.cells().begin(*launch.order, "kernel " + kernel);
-    launch.tag = begun.tag, launch.beside_others = !begun.alone;
+    launch.tag = begun.tag, launch.alone = begun.alone, launch.crowd = begun.crowd;
   } else {
     launch.tag = next_launch_tag(memory_);
   }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "memory_access.h"
 
@@ -53,6 +54,17 @@ T* made_once(std::atomic<T*>& kept, Make make, void (*drop)(T*)) {
   return found;
 }
 
+bool beside_others(const Launch& launch) {
+  return launch.order && (!launch.alone || launch.memory.cells().crowd() != launch.crowd);
+}
+
+// Of two that put their tags down at the same time, each before it looks, one sees the other. Work that is alone need
+// not wait for other processors.
+Tag exchanged(Tag& at, Tag tag, bool alone) {
+  return alone ? std::exchange(at, tag) : std::atomic_ref(at).exchange(tag);
+}
+Tag seen(Tag& at) { return std::atomic_ref(at).load(); }
+
 Tag block_of(Tag tag) { return tag >> kBlockShift & kBlockBits; }
 
 bool published(const Warp& warp, Tag earlier) {
@@ -63,7 +75,7 @@ bool published(const Warp& warp, Tag earlier) {
 
 // Of another launch: true if the streams order the two, or nobody asks.
 bool launches_ordered(const Warp& warp, Tag earlier, Space space) {
-  if (!warp.launch->beside_others || space != Space::kGlobal) [[likely]]
+  if (space != Space::kGlobal || !beside_others(*warp.launch)) [[likely]]
     return true;
   return warp.launch->memory.cells().comes_before(earlier, *warp.launch->order);
 }
@@ -113,18 +125,28 @@ Tag with_reader(Tag old, Tag now) {
             access.lane);
 }
 
+void check_write(Warp& warp, Cell& cell, Tag now, const RaceAccess& access, bool keeps) {
+  const bool alone = !beside_others(*warp.launch);
+  const Tag writer = keeps ? exchanged(cell.writer, now, alone) : seen(cell.writer), reader = seen(cell.reader);
+  if (!access.same_value && !ordered(warp, writer, now, access.space)) fail_race(warp, access, writer, true);
+  if (!ordered(warp, reader, now, access.space)) fail_race(warp, access, reader, false);
+}
+
+void check_read(Warp& warp, Cell& cell, Tag now, const RaceAccess& access, bool keeps) {
+  // A reader of another stream that may still be at it stays: it matters to who writes.
+  const Tag reader = seen(cell.reader);
+  const bool other = (reader ^ now) >> kLaunchShift;
+  if (keeps && !(other && !launches_ordered(warp, reader, access.space)))
+    exchanged(cell.reader, with_reader(reader, now), !beside_others(*warp.launch));
+  const Tag writer = seen(cell.writer);
+  if (!ordered(warp, writer, now, access.space)) fail_race(warp, access, writer, true);
+}
+
 void check_cell(Warp& warp, Cell& cell, Tag now, const RaceAccess& access, bool keeps) {
-  Tag writer = cell.writer, reader = cell.reader;
-  if (access.writes) {
-    if (!access.same_value && !ordered(warp, writer, now, access.space)) fail_race(warp, access, writer, true);
-    if (!ordered(warp, reader, now, access.space)) fail_race(warp, access, reader, false);
-    if (keeps) cell.writer = now;
-  } else {
-    if (!ordered(warp, writer, now, access.space)) fail_race(warp, access, writer, true);
-    // A reader of another stream that may still be at it stays: it matters to who writes.
-    const bool other = (reader ^ now) >> kLaunchShift;
-    if (keeps && !(other && !launches_ordered(warp, reader, access.space))) cell.reader = with_reader(reader, now);
-  }
+  if (access.writes)
+    check_write(warp, cell, now, access, keeps);
+  else
+    check_read(warp, cell, now, access, keeps);
 }
 
 }  // namespace
@@ -159,13 +181,13 @@ void check_races(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, u
 namespace {
 
 // Of another launch, by the same thread, or with a barrier of the block between: what most accesses are.
-bool plainly_ordered(Tag earlier, Tag now, bool beside_others) {
+bool plainly_ordered(Tag earlier, Tag now) {
   Tag differs = earlier ^ now;
   bool other_launch = differs >> kLaunchShift;
   bool same_block = !(differs >> kBlockShift & kBlockBits) && !(earlier & kManyBlocks);
   bool same_thread = !(differs >> kThreadShift & kThreadBits) && !(earlier & (kManyThreads | kManyWarps));
   bool of_launch = same_block & (same_thread | bool(differs >> kBarrierShift & kBarrierBits));
-  return other_launch ? !(beside_others & (earlier != 0)) : of_launch;
+  return other_launch | of_launch;
 }
 
 }  // namespace
@@ -176,13 +198,13 @@ bool check_row(Warp& warp, CellPages& pages, Tag launch, std::size_t offset, uns
   CellPages::Found found = pages.at(offset, false);
   if (found.bytes) return false;
   Tag own = (warp.tag & ((Tag{1} << kLaunchShift) - 1)) | launch, step = Tag{1} << kThreadShift;
-  const bool beside_others = warp.launch->beside_others && &pages == &warp.launch->memory.cells();
+  if (&pages == &warp.launch->memory.cells() && beside_others(*warp.launch)) return false;
   bool free = true;
   Tag now = own;
   for (std::size_t word = 0; word < count; now += step)
     for (std::size_t end = word + words_per_lane; word < end; ++word) {
-      free &= plainly_ordered(found.word[word].writer, now, beside_others);
-      if (writes || beside_others) free &= plainly_ordered(found.word[word].reader, now, beside_others);
+      free &= plainly_ordered(found.word[word].writer, now);
+      if (writes) free &= plainly_ordered(found.word[word].reader, now);
     }
   if (!free) return false;
   now = own;
@@ -221,6 +243,8 @@ CellPages::Begun CellPages::begin(const StreamOrder& order, const std::string& w
   const std::lock_guard lock(mutex_);
   if (begun_.size() <= order.stream) begun_.resize(order.stream + 1);
   for (std::size_t s = 0; s < begun_.size(); ++s) made.alone = made.alone && order.comes_after(s, begun_[s]);
+  if (!made.alone) ++crowd_;
+  made.crowd = crowd_;
   begun_[order.stream] = std::max(begun_[order.stream], order.count);
   if (wants_tag) launched_[made.tag >> kLaunchShift] = {order.stream, order.count, what};
   return made;
@@ -241,14 +265,21 @@ std::string CellPages::work_of(Tag tag) const {
 
 bool CellPages::touch(std::size_t offset, std::size_t bytes, bool writes, const Begun& begun, const StreamOrder& order,
                       bool marks, std::string& other) {
+  const auto is_alone = [&] { return begun.alone && crowd() == begun.crowd; };
+  const auto is_before = [&](Tag earlier) {
+    return is_alone() || earlier == begun.tag || comes_before(earlier, order);
+  };
   const auto look = [&](Cell& cell, bool keeps) {
-    for (const Tag earlier : {cell.writer, writes ? cell.reader : 0}) {
-      if (begun.alone || comes_before(earlier, order)) continue;
+    Tag reader = seen(cell.reader);
+    // Another reader that may still be at it matters more.
+    if (marks && keeps && !writes && is_before(reader)) exchanged(cell.reader, begun.tag, is_alone());
+    const Tag writer = marks && keeps && writes ? exchanged(cell.writer, begun.tag, is_alone()) : seen(cell.writer);
+    if (writes) reader = seen(cell.reader);
+    for (const Tag earlier : {writer, writes ? reader : 0}) {
+      if (is_before(earlier)) continue;
       other = work_of(earlier);
       return false;
     }
-    const bool other_reads = !writes && !begun.alone && !comes_before(cell.reader, order);  // it matters more
-    if (marks && keeps && !other_reads) (writes ? cell.writer : cell.reader) = begun.tag;
     return true;
   };
   for (std::size_t at = offset & ~std::size_t{3}; at < offset + bytes; at += 4) {

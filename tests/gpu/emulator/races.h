@@ -44,8 +44,11 @@ class CellPages {
   struct Begun {
     Tag tag = 0;
     bool alone = true;
+    std::uint64_t crowd = 0;
   };
   Begun begin(const StreamOrder& order, const std::string& what, bool wants_tag = true);
+  // How often work began beside that of another stream: if it has become more, work that began alone no longer is.
+  std::uint64_t crowd() const { return crowd_.load(std::memory_order_relaxed); }
   // Whether what has left the tag comes before the work, and what it was.
   bool comes_before(Tag earlier, const StreamOrder& order) const;
   std::string work_of(Tag tag) const;
@@ -64,6 +67,7 @@ class CellPages {
     std::string what;
   };
   Tag launch_ = 0;
+  std::atomic<std::uint64_t> crowd_{0};
   std::vector<Launched> launched_{std::size_t{1} << (64 - kLaunchShift)};  // by the bits of a launch
   std::vector<std::uint64_t> begun_;                                       // by stream: the work begun last
   mutable std::mutex mutex_;

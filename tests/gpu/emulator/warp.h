@@ -37,7 +37,8 @@ struct Launch {
   std::uint64_t instruction_limit = 0;
   std::uint64_t tag = 0;  // of its accesses
   const StreamOrder* order = nullptr;
-  bool beside_others = false;  // work of other streams has begun that nothing orders before it
+  bool alone = true;        // as it began: all that other streams had begun comes before it
+  std::uint64_t crowd = 0;  // CellPages::crowd() then
   std::atomic<bool> stop{false};
   std::mutex mutex;  // of what follows
   std::string printed;

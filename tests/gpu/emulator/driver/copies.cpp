@@ -76,7 +76,7 @@ bool in_order(const std::string& what, const Side& side, std::size_t bytes, bool
   CellPages& cells = side.device->memory->cells();
   const bool marks = !waited_for && bytes <= kMostMarked;
   const CellPages::Begun begun = cells.begin(*order_of_work, what, marks);
-  if (begun.alone && !marks) return true;
+  if (begun.alone && cells.crowd() == begun.crowd && !marks) return true;
   std::string other;
   if (cells.touch(side.device->memory->offset(side.address), bytes, writes, begun, *order_of_work, marks, other))
     return true;
