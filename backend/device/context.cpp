@@ -77,8 +77,7 @@ std::string error_text(Code code, const char* function, int device, StreamNumber
         if (!launches_are_waited_for())
           text +=
               ". The error may be of an earlier one: with CUDA_LAUNCH_BLOCKING=1 each launch is waited for, and the "
-              "line "
-              "that has launched raises its error";
+              "line that has launched raises its error";
       }
     }
     text += ". Nothing more can be done with the device in this process; what is on the CPU is unharmed";

@@ -189,17 +189,18 @@ LaunchReplay::Graph* LaunchReplay::make(const KeptSteps& kept) {
     if (s.function) made->modules.push_back(s.function->module->shared_from_this());
   made->kernels = kept_name(kernels_of(kept));
   note(kept, "");
-  if (graphs_.size() >= kMostGraphs) graphs_.erase(graphs_.begin());
+  if (graphs_.size() >= most_graphs_) graphs_.erase(graphs_.begin());
   graphs_.push_back(std::move(made));
   return graphs_.back().get();
 }
 
-void LaunchReplay::run(const KeptSteps& kept, StreamNumber number) {
+void LaunchReplay::run(const KeptSteps& kept, StreamNumber number, std::size_t part) {
   DeviceState& state = use_device(device_);
   const auto one_by_one = [&] {
     for (const KeptStep& s : kept.steps) give_step(kept, s, state, number);
   };
   const std::lock_guard guard(lock_);
+  most_graphs_ = std::max(most_graphs_, 2 * part);
   if (kept.steps.size() < 2) {  // nothing is saved
     if (!std::exchange(single_, true)) note(kept, "there is but one launch");
     return one_by_one();
@@ -211,7 +212,6 @@ void LaunchReplay::run(const KeptSteps& kept, StreamNumber number) {
   Code code = 0;
   for (std::size_t i = 0; !fresh && !code && i < kept.steps.size(); ++i) {
     KeptStep& s = g->kept.steps[i];
-    s.line = kept.steps[i].line;
     const auto words = kept.words_of(kept.steps[i]);
     if (std::ranges::equal(words, g->kept.words_of(s))) continue;
     code = g->change(i, words);
@@ -252,6 +252,7 @@ LaunchReplay::Run::Run(LaunchReplay& of) : of_(of), stream_(current_stream(of.de
 LaunchReplay::Run::~Run() {
   if (!keeps_) return;
   run_of_thread = nullptr;
+  if (failed_) return;
   try {
     DeviceState& state = use_device(of_.device_);
     for (const KeptStep& s : kept_.steps) give_step(kept_, s, state, stream_);
@@ -262,7 +263,7 @@ LaunchReplay::Run::~Run() {
 void LaunchReplay::Run::give() noexcept {
   run_of_thread = nullptr;
   try {
-    if (!kept_.steps.empty() && !failed_) of_.run(kept_, stream_);
+    if (!kept_.steps.empty() && !failed_) of_.run(kept_, stream_, ++parts_);
   } catch (...) {
     failed_ = std::current_exception();
   }

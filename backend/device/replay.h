@@ -65,6 +65,7 @@ class LaunchReplay {
     bool keeps_ = false;
     KeptSteps kept_;
     std::exception_ptr failed_;
+    std::size_t parts_ = 0;  // that were given
   };
 
   int device() const { return device_; }
@@ -73,10 +74,10 @@ class LaunchReplay {
 
  private:
   struct Graph;
-  static constexpr std::size_t kMostGraphs = 16;
   static constexpr int kMostFailures = 3;  // after these no graph is made any more
 
-  void run(const KeptSteps& kept, StreamNumber stream);
+  // `part`: which of the run it is, from 1.
+  void run(const KeptSteps& kept, StreamNumber stream, std::size_t part);
   Graph* find(const KeptSteps& kept);
   Graph* make(const KeptSteps& kept);  // null: one by one
   void note(const KeptSteps& kept, std::string why);
@@ -84,6 +85,7 @@ class LaunchReplay {
   const int device_;
   std::mutex lock_;
   std::vector<std::unique_ptr<Graph>> graphs_;  // the one used last at the end
+  std::size_t most_graphs_ = 16;                // and at least twice as many as a run has parts
   std::vector<ReplayNote> notes_;
   std::atomic<bool> noted_{false};
   int failures_ = 0;

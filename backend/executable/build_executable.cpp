@@ -222,12 +222,26 @@ class ExecutableBuilder {
       executable_.output_detached.push_back(is_view(*roots.back()));
       executable_.outputs.push_back(std::move(p));
     }
+    std::unordered_map<const Node*, int> showing;  // outputs of their own, by root
+    for (std::size_t i = 0; i < roots.size(); ++i) showing[roots[i]] += executable_.output_repeats[i] < 0;
     for (std::size_t i = 0; i < roots.size(); ++i) {
-      const auto base = seen.find(roots[i]);
-      const bool shows_part = base != seen.end() && !roots[i]->type().requires_grad &&
-                              out->args[0].get<ListArg>().items[i].get<Node*>() != roots[i];
-      executable_.output_bases.push_back(shows_part ? base->second : -1);
+      const bool is_part = out->args[0].get<ListArg>().items[i].get<Node*>() != roots[i];
+      int base = -1;
+      if (is_part && !roots[i]->type().requires_grad) {
+        if (const auto whole = seen.find(roots[i]); whole != seen.end())
+          base = whole->second;
+        else if (showing[roots[i]] > 1)
+          base = hidden_base(*roots[i], seen);
+      }
+      executable_.output_bases.push_back(base);
     }
+  }
+
+  int hidden_base(const Node& root, std::unordered_map<const Node*, int>& known) {
+    const auto number = static_cast<int>(executable_.outputs.size() + executable_.hidden_bases.size());
+    executable_.hidden_bases.push_back(places_.of(&root));
+    known.emplace(&root, number);
+    return number;
   }
 
   const Graph& graph_;

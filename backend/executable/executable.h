@@ -89,6 +89,8 @@ struct Executable {
   // a part of; else -1.
   std::vector<bool> output_detached;
   std::vector<int> output_bases;
+  // What several outputs show parts of without being an output itself. They count behind the outputs in output_bases.
+  std::vector<Place> hidden_bases;
   std::vector<Place> inputs;
   std::shared_ptr<ShapeEnv> shapes;
   std::vector<SymbolSource> symbols;  // where each symbol's value is read

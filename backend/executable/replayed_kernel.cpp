@@ -2,25 +2,30 @@
 #include "backend/executable/replayed_kernel.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "backend/device/replay.h"
 #include "ir/core/error.h"
+#include "ir/tensor/device_generators.h"
 
 namespace md {
 namespace {
 
 class ReplayedKernel final : public Kernel {
  public:
-  ReplayedKernel(std::unique_ptr<Kernel> kernel, int device, std::string name)
-      : kernel_(std::move(kernel)), replay_(device), name_(std::move(name)) {}
+  ReplayedKernel(std::unique_ptr<Kernel> kernel, int device, std::string name, bool draws)
+      : kernel_(std::move(kernel)), replay_(device), name_(std::move(name)), draws_(draws) {}
 
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
+    std::optional<DefaultStreams> before;
+    if (draws_) before.emplace();
     try {
       device::LaunchReplay::Run run(replay_);
       kernel_->run(inputs, outputs);
       run.finish();
     } catch (...) {
+      if (before) before->put_back();  // the run is repeated eagerly
       std::ranges::fill(outputs, nullptr);
       throw;
     }
@@ -33,12 +38,13 @@ class ReplayedKernel final : public Kernel {
   const std::unique_ptr<Kernel> kernel_;  // its code outlives the graphs: they go first
   device::LaunchReplay replay_;
   const std::string name_;
+  const bool draws_;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> replayed_kernel(std::unique_ptr<Kernel> kernel, int device, std::string name) {
-  return std::make_unique<ReplayedKernel>(std::move(kernel), device, std::move(name));
+std::unique_ptr<Kernel> replayed_kernel(std::unique_ptr<Kernel> kernel, int device, std::string name, bool draws) {
+  return std::make_unique<ReplayedKernel>(std::move(kernel), device, std::move(name), draws);
 }
 
 }  // namespace md

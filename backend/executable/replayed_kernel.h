@@ -1,4 +1,5 @@
-// A compiled graph whose launches on a GPU are captured as a CUDA graph by the first run and replayed by the others.
+// A compiled graph whose launches on a GPU are put together as CUDA graphs, which later runs launch again with their
+// own addresses.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,7 @@
 
 namespace md {
 
-// `name`: the graph's, for reports.
-std::unique_ptr<Kernel> replayed_kernel(std::unique_ptr<Kernel> kernel, int device, std::string name);
+// `name`: the graph's, for reports. `draws`: it takes random numbers.
+std::unique_ptr<Kernel> replayed_kernel(std::unique_ptr<Kernel> kernel, int device, std::string name, bool draws);
 
 }  // namespace md

@@ -165,6 +165,7 @@ void Specialization::size_outputs() {
     outputs_.push_back({sized(executable_.outputs[i]), executable_.output_inputs[i], executable_.output_repeats[i],
                         executable_.output_detached[i], executable_.output_bases[i]});
   }
+  for (const Place& p : executable_.hidden_bases) hidden_bases_.push_back({.tensor = sized(p)});
 }
 
 void Specialization::place_memory() {
@@ -483,9 +484,12 @@ void Specialization::run(std::span<TensorImpl* const> inputs, std::span<TensorRe
       outputs[i] = output_view(o, f);
   }
   if (!has_bases_) return;
+  std::vector<TensorRef> hidden;
+  for (const SizedOutput& o : hidden_bases_) hidden.push_back(output_view(o, f));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (outputs_[i].base < 0) continue;
-    const TensorRef& whole = outputs[static_cast<std::size_t>(outputs_[i].base)];
+    const auto base = static_cast<std::size_t>(outputs_[i].base);
+    const TensorRef& whole = base < outputs.size() ? outputs[base] : hidden[base - outputs.size()];
     outputs[i]->base = whole->base ? whole->base : whole;
   }
 }

@@ -73,7 +73,7 @@ class Specialization {
     int input = -1;    // it is that very input
     int same_as = -1;  // it is that earlier output
     bool detached = false;
-    int base = -1;  // the output it shows a part of
+    int base = -1;  // the output, or behind them the hidden base, that it shows a part of
   };
   struct Frame;  // one run
 
@@ -107,6 +107,7 @@ class Specialization {
   std::vector<SizedTensor> inputs_;
   std::vector<SizedLaunch> launches_, commits_;
   std::vector<SizedOutput> outputs_;
+  std::vector<SizedOutput> hidden_bases_;
   std::unordered_map<const Node*, SizedTensor> operands_;  // of calls
   std::vector<ArenaSize> arenas_;
   bool has_bases_ = false;   // some outputs are views of others

@@ -306,6 +306,7 @@ Assignment open_assignment(OpCaller& caller, const Arg& x, const Arg& index, con
   const bool one_mask = at.items.size() == 1 && is_tensor(at.items[0]) && is_mask(type_of(at.items[0]).dtype);
   if (one_mask && type_of(source).dim() == 0 && type_of(source).dtype == part.dtype) {
     Arg mask = at.items[0];
+    if (!(type_of(mask).device == part.device)) mask = caller.call(id::CopyToDevice, {mask, part.device});
     for (int i = part.dim() - type_of(mask).dim(); i > 0; --i) mask = caller.call(id::Unsqueeze, {mask, -1});
     return {id::MaskedFill, {opened.x, mask, source}};
   }

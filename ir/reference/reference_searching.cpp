@@ -99,7 +99,8 @@ Results repeat_positions(std::span<const Arg> args) {
   std::int64_t total = 0;
   for (const std::int64_t n : counts) {
     if (n < 0) throw OpError(ErrorKind::Runtime, "repeats can not be negative");
-    total += n;
+    if (__builtin_add_overflow(total, n, &total))
+      throw OpError(ErrorKind::Runtime, "repeat_interleave: there are more repetitions than a tensor has elements");
   }
   if (!args[1].is_none() && args[1].get<Size>().value() != total) {
     throw OpError(ErrorKind::Runtime, "allocated size does not match required size");

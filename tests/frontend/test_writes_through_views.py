@@ -89,3 +89,19 @@ def test_results_are_views_of_what_they_show():
         part[0].add_(x), row.mul_(x)
         assert t.requires_grad and y.requires_grad
         assert t.tolist() == [[0.0] * 4, [2.0] * 4, [0.0] * 4]
+
+
+def test_results_that_show_one_tensor_have_one_base():
+    def f(t):
+        y = t + 1
+        part = y[1:]
+        return part, part[1:], y.view(2, 2)
+
+    for backend in ("eager", None):
+        torch._dynamo.reset()
+        x = torch.ones(2, requires_grad=True)
+        part, end, square = torch.compile(f, **({"backend": backend} if backend else {}))(torch.zeros(4))
+        assert part._base is end._base is square._base and part._base.tolist() == [1, 1, 1, 1]
+        end.copy_(x * 2)
+        (part.sum() + square.sum()).backward()
+        assert part.tolist() == [1, 2, 2] and x.grad.tolist() == [4, 4]

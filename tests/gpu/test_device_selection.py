@@ -236,3 +236,20 @@ def test_in_compiled_functions():
     expected = bits(chosen(x))
     assert bits(torch.compile(chosen)(x.cuda())) == expected
     assert bits(torch.compile(chosen)(x)) == expected
+
+
+def test_bytes_seen_as_flags_may_be_any():
+    flags = torch.tensor([2, 3, 255, 0, 1, 254, 16, 128, 0, 64], dtype=torch.uint8).cuda().view(torch.bool)
+    assert flags.nonzero().flatten().tolist() == [0, 1, 2, 4, 5, 6, 7, 9]
+
+
+@pytest.mark.parametrize("value", [7.0, torch.tensor(5.0), torch.tensor([3.0, 4.0])])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_masks_of_assignments_may_be_on_the_cpu(value, compiled):
+    def put(x, mask):
+        x[mask] = value.to(x.device) if isinstance(value, torch.Tensor) and value.dim() else value
+        return x
+
+    mask = torch.tensor([True, False, True])
+    there = (torch.compile(put, fullgraph=True) if compiled else put)(torch.zeros(3).cuda(), mask)
+    assert there.tolist() == put(torch.zeros(3), mask).tolist()

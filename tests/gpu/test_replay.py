@@ -381,3 +381,47 @@ def test_a_fault_names_the_kernels_of_the_graph(tmp_path):
     program.write_text(LOST)
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_failed_run_draws_the_same_again():
+    def f(x):
+        r = torch.rand(5, device="cuda")
+        return (x * r).cumsum(0), r.sort()[0]
+
+    found, x = [], torch.ones(5).cuda()
+    for fault in ("", "cuGraphCreate=2;cuLaunchKernel:1=2"):
+        torch._dynamo.reset()
+        fast = torch.compile(f, mode="reduce-overhead")
+        torch.manual_seed(3)
+        torch.cuda.synchronize()
+        faults(fault)
+        found.append(fast(x)[1].tolist())
+        faults("")
+    assert found[0] == found[1]
+
+
+def test_a_run_of_many_parts_keeps_all_its_graphs():
+    def f(x):
+        for _ in range(20):
+            x = torch.fft.fft(x.cumsum(0).sort()[0]).real * 0.1
+        return x
+
+    fast, x = torch.compile(f, mode="reduce-overhead"), torch.randn(6).cuda()
+    fast(x)
+    with calls() as n:
+        same(fast(x), f(x))
+    assert n[REPLAY] >= 19 and not n[CAPTURE]
+
+
+def test_explain_knows_methods_and_modules():
+    class Program:
+        @torch.compile(mode="reduce-overhead")
+        def run(self, x, y):
+            return steps(x, y)
+
+    x, y = (each.cuda() for each in pair())
+    assert torch._dynamo.explain(Program().run)(x, y).device_graphs[0].launches > 3
+    layers = torch.nn.Sequential(torch.nn.Linear(40, 40), torch.nn.Linear(40, 40)).cuda()
+    net = torch.compile(layers, mode="max-autotune")
+    with torch.no_grad():
+        assert torch._dynamo.explain(net)(x).device_graphs[0].launches > 1

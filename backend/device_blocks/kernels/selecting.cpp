@@ -26,10 +26,17 @@ namespace {
 [[gnu::always_inline]] inline std::uint64_t flags_at(const FlagParams& p, Word first) {
   static_assert(kFlagsOfThread == 8);
   const auto* flags = at_address<const std::uint8_t>(p.flags);
-  if (first + kFlagsOfThread <= p.total && p.flags % 8 == 0) return *at_address<const std::uint64_t>(p.flags + first);
   std::uint64_t word = 0;
-  for (int k = 0; k < kFlagsOfThread && first + k < p.total; ++k) word |= std::uint64_t{flags[first + k]} << (8 * k);
-  return word;
+  if (first + kFlagsOfThread <= p.total && p.flags % 8 == 0) {
+    word = *at_address<const std::uint64_t>(p.flags + first);
+  } else {
+    for (int k = 0; k < kFlagsOfThread && first + k < p.total; ++k) word |= std::uint64_t{flags[first + k]} << (8 * k);
+  }
+  // Bytes that are seen as flags may be any.
+  word |= word >> 4 & 0x0f0f0f0f0f0f0f0full;
+  word |= word >> 2 & 0x3f3f3f3f3f3f3f3full;
+  word |= word >> 1;
+  return word & 0x0101010101010101ull;
 }
 inline Word first_of_thread(Word tile) { return tile * kFlagTile + thread_in_block() * kFlagsOfThread; }
 inline Word tiles_of(Word total) { return (total + kFlagTile - 1) / kFlagTile; }

@@ -399,9 +399,17 @@ def reset():
         backward.reset()
 
 
-def _same_target(f):
-    """The target that a compiled function was compiled with, as the setting, in a `with` block."""
-    options = _C._options_of(f)[4] if _C._original(f) is not None else None
+def _compiled_behind(f):
+    """The compiled function that `f` calls: f itself, that of a compiled module or of a method; or None."""
+    for each in (f, getattr(f, "__func__", None), getattr(f, "__dict__", {}).get("_compiled_call")):
+        if each is not None and _C._original(each) is not None:
+            return each
+    return None
+
+
+def _same_target(compiled):
+    """The target that a compiled function was compiled with, as the setting, in a `with` block; None: the setting."""
+    options = _C._options_of(compiled)[4] if compiled is not None else None
     return config.patch(target=(options or {}).get("target", config.target))
 
 
@@ -416,8 +424,9 @@ def explain(f, *extra_args, **extra_kwargs):
     def inner(*args, **kwargs):
         reset()
         original = _C._original(f) or f
-        replays = original is not f and _C._options_of(f)[5] >= _REPLAYS
-        with recording(replays=replays) as record, _same_target(f):
+        own = _compiled_behind(f)
+        replays = own is not None and _C._options_of(own)[5] >= _REPLAYS
+        with recording(replays=replays) as record, _same_target(own):
             compiled = compile(original, backend=record.backend)  # its entries live as long as it
             compiled(*args, **kwargs)
         guards = record.guards()

@@ -48,7 +48,8 @@ class Record:
 
     def backend(self, gm, example_inputs):
         self.graphs.append(gm)
-        if self.replays and not any(getattr(x, "requires_grad", False) for x in example_inputs):
+        recorded = _C.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in example_inputs)
+        if self.replays and not recorded:
             return gm._native.compiled("llvm", replays=True).run
         return gm.forward
 

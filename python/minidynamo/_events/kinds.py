@@ -170,7 +170,7 @@ KINDS = {
     ),
     "device_graph": (
         "What became of the launches of a compiled graph on a GPU, where they are to be one CUDA graph "
-        '(`mode="reduce-overhead"`): when it is captured, and when it cannot be.',
+        '(`mode="reduce-overhead"`): when it is put together, and when it cannot be.',
         {
             "graph": (TEXT, "the name of the graph"),
             "launches": (COUNT, "how many become one; 0 where that is not known"),

@@ -63,8 +63,8 @@ def set_flags(
     given = (_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32, _fp32_precision, _depthwise_kernel)
     here = sys.modules[__name__]
     before = tuple(getattr(here, name) for name in _NAMES)
-    for name, value in zip(_NAMES, given):
-        if value is not None:
+    for name, value, old in zip(_NAMES, given, before):
+        if value is not None and (name != "allow_tf32" or value is not old):  # which says something by being set
             setattr(here, name, value)
     return before
 
@@ -85,9 +85,13 @@ def flags(
     """
     given = (enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel)
     said = _matmul.convolutions
-    with _settings.Thawed():
-        before = set_flags(*given)
-    _matmul.allow_convolutions(said if allow_tf32 else False)
+    try:
+        with _settings.Thawed():
+            before = set_flags(*given)
+    finally:
+        _matmul.allow_convolutions(said)
+    if not allow_tf32:
+        _matmul.allow_convolutions(False)
     try:
         yield
     finally:
