@@ -1,6 +1,7 @@
 // Matrix products on tensor cores, of one pair of matrices or of many.
 #pragma once
 
+#include "backend/device_blocks/kernels/matrices.h"
 #include "backend/device_blocks/kernels/mma_tiles.h"
 
 namespace md::device_blocks {
@@ -24,14 +25,9 @@ template <class Tile, class Terms, bool left_along_rows, bool right_along_column
   for (Word number = block_number(); number < across * down * p.batches; number += blocks_of_grid()) {
     const Word matrix = number / (across * down), within = number % (across * down);
     const Word row = within / across * kRows, column = within % across * kColumns;
-    Word a_offset = 0, b_offset = 0, c_offset = 0;
-    for_each_coordinate(p.batch, matrix, [&](Word d, Word at) {
-      a_offset += at * p.a.strides.of[d];
-      b_offset += at * p.b.strides.of[d];
-      c_offset += at * p.c.strides.of[d];
-    });
-    const T* a = at_address<const T>(p.a.data) + a_offset;
-    const T* b = at_address<const T>(p.b.data) + b_offset;
+    const MatrixOffsets offset = matrices_at(p, matrix);
+    const T* a = at_address<const T>(p.a.data) + offset.a;
+    const T* b = at_address<const T>(p.b.data) + offset.b;
     const auto granule = [](const T* data, bool along_rows, Word row_step, Word depth_step) {
       return granule_of(reinterpret_cast<std::uint64_t>(data), along_rows ? row_step : depth_step,
                         along_rows ? depth_step : row_step, sizeof(T));
@@ -42,7 +38,7 @@ template <class Tile, class Terms, bool left_along_rows, bool right_along_column
         b, p.n, p.k, p.b_column, p.b_row, granule(b, right_along_columns, p.b_column, p.b_row)};
     Tile tile;
     tile.template add_all<LeftTile, RightTile>(shared, left, right, row, column, p.k);
-    tile.store(shared, MatrixResult<Terms>{at_address<T>(p.c.data) + c_offset, p.m, p.n, p.c_row, p.c_column}, row,
+    tile.store(shared, MatrixResult<Terms>{at_address<T>(p.c.data) + offset.c, p.m, p.n, p.c_row, p.c_column}, row,
                column);
   }
 }

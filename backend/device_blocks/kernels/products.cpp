@@ -1,6 +1,7 @@
 // Matrix products: tiles of both operands in shared memory, a block of results in the registers of each thread, and for
 // each result one chain over ascending k, which is the definition.
 #include "backend/device_blocks/kernels/device.h"
+#include "backend/device_blocks/kernels/matrices.h"
 
 namespace md::device_blocks {
 namespace {
@@ -70,14 +71,9 @@ template <class T>
   for (Word tile = block_number(); tile < across * down * p.batches; tile += blocks_of_grid()) {
     const Word matrix = tile / (across * down), within = tile % (across * down);
     const Word i0 = within / across * kTile, j0 = within % across * kTile;
-    Word a_offset = 0, b_offset = 0, c_offset = 0;
-    for_each_coordinate(p.batch, matrix, [&](Word d, Word at) {
-      a_offset += at * p.a.strides.of[d];
-      b_offset += at * p.b.strides.of[d];
-      c_offset += at * p.c.strides.of[d];
-    });
-    const T* a = at_address<const T>(p.a.data) + a_offset;
-    const T* b = at_address<const T>(p.b.data) + b_offset;
+    const MatrixOffsets offset = matrices_at(p, matrix);
+    const T* a = at_address<const T>(p.a.data) + offset.a;
+    const T* b = at_address<const T>(p.b.data) + offset.b;
     W sums[kEach][kEach] = {};
     for (Word q0 = 0; q0 < p.k; q0 += kDepth) {
       for (int e = thread; e < kTile * kDepth; e += kThreads) {
@@ -103,7 +99,7 @@ template <class T>
       }
       wait_for_block();
     }
-    store_block(p, at_address<T>(p.c.data) + c_offset, i0 + row, j0 + column, sums);
+    store_block(p, at_address<T>(p.c.data) + offset.c, i0 + row, j0 + column, sums);
   }
 }
 

@@ -64,20 +64,13 @@ struct Tf32Terms {
 };
 
 // Devices of capability 7.5 multiply half as deep at once.
-struct EarlyHalfTerms {
-  using T = Float16;
+struct EarlyHalfTerms : HalfTerms {
   static constexpr bool kCopiesAhead = false;
   static void multiply_add(SumFragment& sums, const LeftFragment& a, const std::uint32_t* b) {
     for (int half = 0; half < 2; ++half)
       asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
                    : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
                    : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(b[half]));
-  }
-  static void prepare(std::uint32_t&) {}
-  static std::uint16_t rounded(float sum) {
-    std::uint16_t bits;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(sum));
-    return bits;
   }
 };
 #undef MD_MMA
