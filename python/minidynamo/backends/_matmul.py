@@ -19,8 +19,7 @@ mkldnn_matmul = _settings.Precision("mkldnn", "matmul")
 
 def _tell():
     """To the kernels: they ask at every product, so that compiled graphs follow too."""
-    precision = generic_precision if cuda_precision == "none" else cuda_precision
-    _C._set_product_freedom(fold_order == "any", precision == "tf32", convolutions is True)
+    _C._set_product_freedom(fold_order == "any", allows_tf32(), convolutions is True)
 
 
 def set_fold_order(value):
@@ -70,8 +69,8 @@ def get_float32_matmul_precision():
 
 
 def allows_tf32():
-    """Whether tf32 products were allowed."""
-    return _level != "highest"
+    """Whether products of float32 on GPUs may be computed in tf32."""
+    return (generic_precision if cuda_precision == "none" else cuda_precision) == "tf32"
 
 
 def set_cuda_precision(value):
