@@ -22,8 +22,8 @@ class AmbientKept {
     if (default_dtype() != dtype_) set_default_dtype(dtype_);
     if (thread_modes.default_device != device_) thread_modes.default_device = device_;
     if (num_threads() != threads_) set_num_threads(threads_);
-    fills_uninitialised = fill_;
-    product_freedom = products_;
+    if (fills_uninitialised != fill_) fills_uninitialised = fill_;
+    if (product_freedom != products_) product_freedom = products_;
     patched_config.put_back();
   }
   AmbientKept(const AmbientKept&) = delete;

@@ -425,8 +425,8 @@ def explain(f, *extra_args, **extra_kwargs):
         reset()
         original = _C._original(f) or f
         own = _compiled_behind(f)
-        replays = own is not None and _C._options_of(own)[5] >= _REPLAYS
-        with recording(replays=replays) as record, _same_target(own):
+        compiler = _replayed if own is not None and _C._options_of(own)[5] >= _REPLAYS else None
+        with recording(compiler=compiler) as record, _same_target(own):
             compiled = compile(original, backend=record.backend)  # its entries live as long as it
             compiled(*args, **kwargs)
         guards = record.guards()

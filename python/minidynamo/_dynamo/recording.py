@@ -12,11 +12,11 @@ _active = []
 class Record:
     """Graphs, break reasons and codes of one recorded run.
 
-    `replays`: launches on a GPU are to become one graph, as far as that can be seen without gradients.
+    `compiler`: what runs the graphs that record no gradients, for what it tells; others are run op by op.
     """
 
-    def __init__(self, replays=False):
-        self.replays = replays
+    def __init__(self, compiler=None):
+        self.compiler = compiler
         self.device_graphs = []
         self.graphs = []
         self.break_reasons = []
@@ -49,8 +49,8 @@ class Record:
     def backend(self, gm, example_inputs):
         self.graphs.append(gm)
         recorded = _C.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in example_inputs)
-        if self.replays and not recorded:
-            return gm._native.compiled("llvm", replays=True).run
+        if self.compiler is not None and not recorded:
+            return self.compiler(gm, example_inputs)
         return gm.forward
 
     def ops_per_graph(self):
@@ -73,9 +73,9 @@ class Record:
 
 
 @contextlib.contextmanager
-def recording(exports=False, replays=False):
+def recording(exports=False, compiler=None):
     """Records every compilation of the block. `exports`: the graphs are for other elements of their inputs, too."""
-    record = Record(replays)
+    record = Record(compiler)
     _active.append(record)
     before = _C._leave_elements_unknown(exports)
     try:
