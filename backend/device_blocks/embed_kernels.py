@@ -6,8 +6,9 @@ noted as pieces, so that a driver is given just that. Entries that do nothing ar
 
 import re
 import sys
-import zlib
 from pathlib import Path
+
+import zstandard
 
 NAME = re.compile(r"[\w$]+")
 
@@ -76,6 +77,7 @@ def needed(entry: str, parts: dict[str, str]) -> set[str]:
 
 def main() -> None:
     arrays, texts, pieces, entries = [], [], [], []
+    packer = zstandard.ZstdCompressor(level=zstandard.MAX_COMPRESSION_LEVEL)
     for number, file in enumerate(sorted(sys.argv[2:])):
         items = items_of(lines_of(Path(file).read_text()))
         parts = {name: text for kind, name, text in items if kind == "part"}
@@ -84,7 +86,7 @@ def main() -> None:
             places[name] = f"{{{at}, {len(text)}}}"
             at += len(text)
         whole = "".join(text for _, _, text in items).encode()
-        packed = ",".join(map(str, zlib.compress(whole, 9)))
+        packed = ",".join(map(str, packer.compress(whole)))
         arrays.append(f"constexpr unsigned char text_{number}[] = {{{packed}}};")
         texts.append(f"    {{text_{number}, sizeof text_{number}, {len(whole)}}},")
         for kind, name, text in items:

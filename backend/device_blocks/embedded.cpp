@@ -1,7 +1,7 @@
 // Kernels looked up by entry and unpacked.
 #include "backend/device_blocks/embedded.h"
 
-#include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <mutex>
@@ -21,8 +21,7 @@ const std::string& unpacked(std::size_t number) {
   if (!text.empty()) return text;
   const EmbeddedText& packed = embedded_texts()[number];
   text.resize(packed.bytes);
-  auto bytes = static_cast<uLongf>(packed.bytes);
-  if (uncompress(reinterpret_cast<Bytef*>(text.data()), &bytes, packed.data, static_cast<uLong>(packed.packed)) != Z_OK)
+  if (ZSTD_decompress(text.data(), packed.bytes, packed.data, packed.packed) != packed.bytes)
     throw InternalError("the kernels of the device engine cannot be unpacked");
   return text;
 }

@@ -71,7 +71,6 @@ void NestEmitter::create_function() {
                                      llvm::Function::ExternalLinkage, kKernelName, module_);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addFnAttr("prefer-vector-width", "512");
-  function_->addFnAttr(llvm::Attribute::NoRedZone);  // rare calls are not visible as calls
   ir_.SetInsertPoint(block("entry"));
   buffers_ = function_->getArg(0);
   params_ = function_->getArg(1);

@@ -79,9 +79,8 @@ llvm::Function* wanted(llvm::Module& module, const std::string& name) {
 template <class Fn>
 void define_rare(llvm::Module& module) {
   for (const bool narrow : {true, false}) {
-    std::string name = rare_function_name<Fn, double>();
-    if (narrow) name = rare_function_name<Fn, float>();
-    llvm::Function* const f = wanted(module, name);
+    llvm::Function* const f =
+        wanted(module, narrow ? rare_function_name<Fn, float>() : rare_function_name<Fn, double>());
     if (!f) continue;
     llvm::IRBuilder<> ir(llvm::BasicBlock::Create(module.getContext(), "entry", f));
     LlvmWords words(ir);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
@@ -126,6 +125,7 @@ class LlvmBuilder {
  private:
   llvm::Value* scale_whole_vectors(V v, V k) const;
   V fmod_on_gpu(V a, V b) const;
+  void call_preserving_registers(const std::string& name, std::initializer_list<llvm::Value*> args) const;
   template <class Fn>
   V call_rare_on_gpu(M rare, V x, V usual) const;
   V unary(llvm::Intrinsic::ID id, V a) const { return {ir_.CreateUnaryIntrinsic(id, a.v)}; }
@@ -171,6 +171,21 @@ llvm::Value* LlvmBuilder<T>::scale_whole_vectors(V v, V k) const {
   return whole;
 }
 
+// The code generator is told that no register changes: it spills nothing for a call that practically never happens.
+template <class T>
+void LlvmBuilder<T>::call_preserving_registers(const std::string& name,
+                                               std::initializer_list<llvm::Value*> args) const {
+  llvm::Module& module = *ir_.GetInsertBlock()->getModule();
+  llvm::Type *const ptr = ir_.getPtrTy(), *const nothing = ir_.getVoidTy();
+  llvm::SmallVector<llvm::Value*, 4> all = {
+      module.getOrInsertFunction(name, llvm::FunctionType::get(nothing, false)).getCallee()};
+  all.append(args);
+  auto* type = llvm::FunctionType::get(nothing, {ptr, ptr, ptr, ir_.getInt64Ty()}, false);
+  llvm::CallInst* call = ir_.CreateCall(module.getOrInsertFunction(rare_call_entry(target_), type), all);
+  call->addFnAttr(llvm::Attribute::get(ir_.getContext(), "no_caller_saved_registers"));
+  call->setDoesNotThrow();
+}
+
 template <class T>
 template <class Fn>
 typename LlvmBuilder<T>::V LlvmBuilder<T>::call_rare(M rare, V x, V usual) const {
@@ -190,12 +205,7 @@ typename LlvmBuilder<T>::V LlvmBuilder<T>::call_rare(M rare, V x, V usual) const
   ir_.CreateStore(usual.v, out);
   llvm::Value* bits =
       ir_.CreateZExt(ir_.CreateBitCast(rare.v, ir_.getIntNTy(static_cast<unsigned>(lanes_))), ir_.getInt64Ty());
-  llvm::Type* ptr = ir_.getPtrTy();
-  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ptr, ptr, ir_.getInt64Ty()}, false);
-  const std::string text =
-      "movq " + rare_function_name<Fn, T>() + "@GOTPCREL(%rip), %rdi\n\tcall " + rare_call_entry(target_) + "@PLT";
-  auto* assembly = llvm::InlineAsm::get(type, text, "{rsi},{rdx},{rcx},~{rdi},~{memory}", true, true);
-  ir_.CreateCall(assembly, {in, out, bits});
+  call_preserving_registers(rare_function_name<Fn, T>(), {in, out, bits});
   llvm::Value* replaced = ir_.CreateLoad(value_type_, out);
   ir_.CreateBr(after);
 
