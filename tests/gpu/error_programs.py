@@ -65,3 +65,22 @@ def questions_of_elements():
         x.item()
     with raises(RuntimeError, "ambiguous"):
         bool(x)
+
+
+def devices_that_are_none():
+    for question in (
+        torch.cuda.get_device_properties,
+        torch.cuda.get_device_name,
+        torch.cuda.get_device_capability,
+        lambda index: torch.cuda.can_device_access_peer(index, 0),
+    ):
+        for index in (2, 99, -1):
+            with raises(AssertionError, "Invalid device id"):
+                question(index)
+    with raises(AssertionError, "Invalid peer device id"):
+        torch.cuda.can_device_access_peer(0, 99)
+    for call in (torch.cuda.set_device, torch.cuda.synchronize, torch.cuda.get_device_name, torch.cuda.Stream):
+        for thing in (1.0, [], b"cuda", torch.float32, object()):
+            with raises(ValueError, "Expected a torch.device with a specified index or an integer"):
+                call(thing)
+    assert torch.cuda.get_device_capability(1) == (8, 0)

@@ -73,8 +73,15 @@ class _CudaDeviceProperties:
 _known = {}
 
 
+def _expect_device(index, what):
+    """AssertionError, as torch has it for questions about a device that is not there."""
+    if not 0 <= index < _runtime.device_count():
+        raise AssertionError(f"Invalid {what} id")
+
+
 def get_device_properties(device):
     index = index_of(device)
+    _expect_device(index, "device")
     if index not in _known:
         _known[index] = _CudaDeviceProperties(_runtime.properties(index))
     return _known[index]
@@ -91,9 +98,8 @@ def get_device_capability(device):
 
 def can_device_access_peer(device, peer_device):
     """False: copies between two devices go by the driver, kernels see the memory of their own."""
-    for index in (index_of(device), index_of(peer_device)):
-        if not 0 <= index < _runtime.device_count():
-            raise AssertionError("Invalid device id")
+    _expect_device(index_of(device), "device")
+    _expect_device(index_of(peer_device), "peer device")
     return False
 
 

@@ -11,6 +11,8 @@ def index_of(device, named=False):
         return device
     if device is None:
         return _runtime.current_device()
+    if not isinstance(device, (str, _C.device)) and not hasattr(device, "__index__"):
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device!r}")
     found = _C.device(device)
     if found.type != "cuda":
         raise ValueError(f"Expected a cuda device, but got: {found}")
