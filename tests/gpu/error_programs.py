@@ -84,3 +84,20 @@ def devices_that_are_none():
             with raises(ValueError, "Expected a torch.device with a specified index or an integer"):
                 call(thing)
     assert torch.cuda.get_device_capability(1) == (8, 0)
+
+
+def captures_with_wrong_words():
+    x = torch.ones(3, device="cuda")
+    with (
+        raises(RuntimeError, "Unknown capture error mode"),
+        torch.cuda.graph(torch.cuda.CUDAGraph(), capture_error_mode="strict"),
+    ):
+        x + 1
+    for pool in ("ab", 3, (1,), (1, "a")):
+        with raises(TypeError, "pool is two ints"), torch.cuda.graph(torch.cuda.CUDAGraph(), pool=pool):
+            x + 1
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=torch.cuda.graph_pool_handle(), capture_error_mode="relaxed"):
+        y = x + 1
+    graph.replay()
+    assert y.tolist() == [2, 2, 2]

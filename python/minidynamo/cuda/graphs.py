@@ -12,12 +12,17 @@ from . import streams as _streams
 
 _runtime = _C._cuda
 _numbers = _itertools.count(1)
+_MODES = ("global", "thread_local", "relaxed")
 _owners = _weakref.WeakValueDictionary()  # by pool: the first graph of those that use its memory
 
 
 def new_pool():
     """A name for memory that several graphs use in turn."""
     return (0, next(_numbers))
+
+
+def _is_pool(pool):
+    return isinstance(pool, (tuple, list)) and len(pool) == 2 and all(isinstance(part, int) for part in pool)
 
 
 class CUDAGraph(_no_such_object):
@@ -37,6 +42,12 @@ class CUDAGraph(_no_such_object):
         """From here on the work of the current stream, which is not the default one, is kept instead of run."""
         if self._graph is not None or self._capturing is not None:
             raise RuntimeError("This CUDAGraph instance already owns a captured graph. reset() it first.")
+        if capture_error_mode not in _MODES:
+            raise RuntimeError(
+                f"Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got {capture_error_mode}"
+            )
+        if pool is not None and not _is_pool(pool):
+            raise TypeError(f"capture_begin(): pool is two ints, from pool() or graph_pool_handle(), not {pool!r}")
         index = _runtime.current_device()
         number = _runtime.current_stream(index)
         if number == 0:
