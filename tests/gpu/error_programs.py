@@ -101,3 +101,32 @@ def captures_with_wrong_words():
         y = x + 1
     graph.replay()
     assert y.tolist() == [2, 2, 2]
+
+
+def interfaces_that_are_malformed():
+    x = torch.ones(4, device="cuda")
+    good = x.__cuda_array_interface__
+    address = good["data"][0]
+
+    def tensor(said):
+        return torch.as_tensor(type("Array", (), {"__cuda_array_interface__": said, "keep": x})(), device="cuda")
+
+    for name in ("shape", "typestr", "data"):
+        with raises(ValueError, f"has no '{name}'"):
+            tensor({key: value for key, value in good.items() if key != name})
+    wrong = {
+        "shape": (4, ("a",), None),
+        "data": (5, (None, False), ("a", False), (address,)),
+        "strides": ("a", 4, ("a",)),
+        "stream": ("a", 1.5),
+    }
+    for name, values in wrong.items():
+        for value in values:
+            with raises(TypeError, f"'{name}' is "):
+                tensor({**good, name: value})
+    for said in ({"data": (-1, False)}, {"data": (2**64, False)}, {"stream": -7}):
+        with raises(ValueError, "is no "):
+            tensor({**good, **said})
+    with raises(TypeError, "is a dict, not NoneType"):
+        tensor(None)
+    assert tensor({**good, "stream": 1}).tolist() == tensor(good).tolist() == [1] * 4

@@ -48,6 +48,7 @@ def tensor_of(owner):
     if not is_present():
         refuse("CUDA")
     said = owner.__cuda_array_interface__
+    _expect_well_formed(said)
     if said.get("mask") is not None:
         raise ValueError("__cuda_array_interface__: arrays with a mask cannot be tensors")
     if (dtype := _DTYPES.get(said["typestr"])) is None:
@@ -67,6 +68,32 @@ def tensor_of(owner):
     if stream is not None:
         _wait(index, stream)
     return _C._cuda.tensor_over(address, shape, steps, dtype, index, owner)
+
+
+def _are_ints(values):
+    return isinstance(values, (tuple, list)) and all(hasattr(value, "__index__") for value in values)
+
+
+def _expect_well_formed(said):
+    """TypeError or ValueError that names the entry which is not what the interface says."""
+    if not isinstance(said, dict):
+        raise TypeError(f"__cuda_array_interface__ is a dict, not {type(said).__name__}")
+    for name in ("shape", "typestr", "data"):
+        if name not in said:
+            raise ValueError(f"__cuda_array_interface__ has no {name!r}")
+    if not _are_ints(said["shape"]):
+        raise TypeError(f"__cuda_array_interface__: 'shape' is a tuple of ints, not {said['shape']!r}")
+    data, strides, stream = said["data"], said.get("strides"), said.get("stream")
+    if not isinstance(data, (tuple, list)) or len(data) != 2 or not hasattr(data[0], "__index__"):
+        raise TypeError(f"__cuda_array_interface__: 'data' is an address, an int, and a flag, not {data!r}")
+    if not 0 <= data[0] < 2**64:
+        raise ValueError(f"__cuda_array_interface__: {data[0]} is no address")
+    if strides is not None and not _are_ints(strides):
+        raise TypeError(f"__cuda_array_interface__: 'strides' is None or a tuple of ints, not {strides!r}")
+    if stream is not None and not hasattr(stream, "__index__"):
+        raise TypeError(f"__cuda_array_interface__: 'stream' is None or an int, not {stream!r}")
+    if stream is not None and not 0 <= stream < 2**64:
+        raise ValueError(f"__cuda_array_interface__: {stream} is no stream")
 
 
 def _wait(index, handle):
