@@ -7,6 +7,7 @@ import warnings
 from programs_support import raises
 
 import minidynamo as torch
+from minidynamo._targets import PTX
 
 
 def devices():
@@ -41,7 +42,7 @@ def facts():
     assert found.name == torch.cuda.get_device_name() and found.total_memory > 0 and found.multi_processor_count > 0
     assert repr(found).startswith("_CudaDeviceProperties(name=") and found.warp_size == 32
     assert torch.cuda.is_bf16_supported() and torch.cuda.is_tf32_supported()
-    assert "sm_90" in torch.cuda.get_arch_list() and "code=sm_90" in torch.cuda.get_gencode_flags()
+    assert torch.cuda.get_arch_list() == list(PTX) and "code=sm_120" in torch.cuda.get_gencode_flags()
     assert torch.cuda.can_device_access_peer(0, 1) in (True, False)
     with raises(ModuleNotFoundError, "pynvml"):
         torch.cuda.utilization()

@@ -1,11 +1,11 @@
 """What torch.cuda answers where there are CUDA devices: which they are, and the current one."""
 
 from .. import _C
+from .._targets import PTX as _TARGETS  # for which programs are written
 from ._ordinals import index_of
 from .streams import ExternalStream, Stream, StreamContext
 
 _runtime = _C._cuda
-_ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100")  # for which programs are written
 
 
 def is_available():
@@ -33,11 +33,11 @@ def is_tf32_supported():
 
 
 def get_arch_list():
-    return list(_ARCHITECTURES)
+    return list(_TARGETS)
 
 
 def get_gencode_flags():
-    numbers = (name.removeprefix("sm_") for name in _ARCHITECTURES)
+    numbers = (name.removeprefix("sm_") for name in _TARGETS)
     return " ".join(f"-gencode compute=compute_{n},code=sm_{n}" for n in numbers)
 
 
