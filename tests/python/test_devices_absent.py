@@ -258,3 +258,22 @@ def test_compiled_programs_choose_a_device():
         return x.to(device) * 2
 
     assert torch.equal(double(torch.ones(3)), torch.full((3,), 2.0))
+
+
+def test_allow_tf32_of_cudnn_sets_the_precisions_of_its_ops():
+    cudnn = torch.backends.cudnn
+
+    def precisions():
+        return cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision
+
+    assert cudnn.allow_tf32 and precisions() == ("tf32", "tf32")
+    try:
+        cudnn.allow_tf32 = False
+        assert precisions() == ("none", "none")
+        cudnn.rnn.fp32_precision = "ieee"
+        with cudnn.flags(allow_tf32=True):
+            assert precisions() == ("tf32", "tf32")
+        assert cudnn.allow_tf32 is False and precisions() == ("none", "ieee")
+    finally:
+        cudnn.allow_tf32 = True
+    assert precisions() == ("tf32", "tf32")

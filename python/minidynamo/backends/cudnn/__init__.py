@@ -35,6 +35,12 @@ rnn = _settings.Precision("cuda", "rnn")
 rnn.fp32_precision = "tf32"
 
 
+def _allow_by_both(_, value):
+    """`allow_tf32` is the older spelling of both precisions: what it forbids has no precision of its own."""
+    conv.fp32_precision = rnn.fp32_precision = "tf32" if value else "none"
+    _matmul.allow_convolutions(value)
+
+
 def version():
     """None: there is no cuDNN."""
     return None
@@ -84,7 +90,7 @@ def flags(
     A block may forbid tf32 for convolutions. As `allow_tf32` is True unless it is given, it does not allow it.
     """
     given = (enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel)
-    said = _matmul.convolutions
+    said, precisions = _matmul.convolutions, (conv.fp32_precision, rnn.fp32_precision)
     try:
         with _settings.Thawed():
             before = set_flags(*given)
@@ -97,6 +103,7 @@ def flags(
     finally:
         with _settings.Thawed():
             set_flags(*before)
+        conv.fp32_precision, rnn.fp32_precision = precisions
         _matmul.allow_convolutions(said)
 
 
@@ -106,7 +113,7 @@ _settings.hold_settings(
     benchmark=Setting(False, _settings.is_bool),
     benchmark_limit=Setting(None, _settings.anything, freezes=False),
     deterministic=Setting(False, _settings.is_bool),
-    allow_tf32=Setting(True, _settings.is_bool, then=lambda _, value: _matmul.allow_convolutions(value)),
+    allow_tf32=Setting(True, _settings.is_bool, then=_allow_by_both),
     fp32_precision=Setting("none", _settings.precision_of("cudnn", lacks=("bf16",))),
     depthwise_kernel=Setting("auto", _settings.one_of("auto", "cudnn", "native")),
 )
