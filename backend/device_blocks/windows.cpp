@@ -66,21 +66,52 @@ bool pool_adaptively(const DeviceCall& c, bool largest) {
   return pool(c, largest ? "max_pool" : "avg_pool", p, n);
 }
 
-// Where a program allows it and a tile is not mostly empty; float32 alone, in which halves are computed too. The kernel
-// counts what a filter holds in 32 bits.
+struct ConvolutionTiles {
+  Word depth, windows;  // elements of a filter; results of one
+  Word of_a_group(Word edge, Word per_group) const {
+    return ((per_group + edge - 1) / edge) * ((windows + edge - 1) / edge);
+  }
+};
+
+ConvolutionTiles tiles_of(const ConvolutionParams& p) {
+  ConvolutionTiles t{p.channels, p.batch};
+  for (const WindowAxis& d : p.axes) t.depth *= d.kernel, t.windows *= d.out;
+  return t;
+}
+
+// Filters one behind the other, as kernels with tiles read them, which count what a filter holds in 32 bits; null: they
+// do not.
+TensorRef filters_in_tiles(const DeviceCall& c, const ConvolutionTiles& t, ConvolutionParams& p) {
+  if (t.depth >= Word{1} << 31) return nullptr;
+  TensorRef w = contiguous(*c.args[1].get_if<TensorRef>());
+  if (w) p.w = address_of(*w), p.w_filter = t.depth;
+  return w;
+}
+
+// Where a program allows it and a tile is not mostly empty; float32 alone, in which halves are computed too.
 bool convolve_on_tensor_cores(const DeviceCall& c, ConvolutionParams p) {
   constexpr Word kFewestFilters = 8, kFewestElements = 8;
   if (!is_allowed(kTf32Convolutions)) return false;
   const std::string entry = tensor_core_entry("mma_convolution_64", c.out[0]->dtype, c.device());
-  Word depth = p.channels, columns = p.batch;
-  for (const WindowAxis& d : p.axes) depth *= d.kernel, columns *= d.out;
-  if (entry.empty() || p.per_group < kFewestFilters || depth < kFewestElements || depth >= Word{1} << 31) return false;
-  const TensorRef w = contiguous(*c.args[1].get_if<TensorRef>());
+  const ConvolutionTiles t = tiles_of(p);
+  if (entry.empty() || p.per_group < kFewestFilters || t.depth < kFewestElements) return false;
+  const TensorRef w = filters_in_tiles(c, t, p);
   if (!w) return false;
-  p.w = address_of(*w), p.w_filter = depth;
-  const auto tiles = [](Word n) { return (n + kMmaSmallTile - 1) / kMmaSmallTile; };
-  launch(entry, c.device(), tiles(p.per_group) * tiles(columns) * (p.filters / p.per_group) * kMmaSmallThreads, p,
+  launch(entry, c.device(), t.of_a_group(kMmaSmallTile, p.per_group) * (p.filters / p.per_group) * kMmaSmallThreads, p,
          kMmaSmallThreads);
+  return true;
+}
+
+// In tiles, a result takes less than a tenth of the instructions that it takes by itself.
+bool convolve_in_tiles(const DeviceCall& c, ConvolutionParams p) {
+  constexpr Word kWorthwhile = 10;
+  const ConvolutionTiles t = tiles_of(p);
+  const Word tiles = t.of_a_group(kProductTile, p.per_group);
+  if (t.windows == 0 || tiles * kProductTile * kProductTile >= kWorthwhile * p.per_group * t.windows) return false;
+  const TensorRef w = filters_in_tiles(c, t, p);
+  if (!w) return false;
+  launch(by_dtype("convolution_tiles", c.out[0]->dtype), c.device(),
+         tiles * (p.filters / p.per_group) * kProductThreads, p, kProductThreads);
   return true;
 }
 
@@ -101,7 +132,7 @@ bool convolve(const DeviceCall& c) {
   p.x = address_of(x), p.w = address_of(w), p.to = address_of(out);
   p.x_batch = x.strides[0], p.x_channel = x.strides[1], p.w_filter = w.strides[0], p.w_channel = w.strides[1];
   p.to_batch = out.strides[0], p.to_filter = out.strides[1];
-  if (convolve_on_tensor_cores(c, p)) return true;
+  if (convolve_on_tensor_cores(c, p) || convolve_in_tiles(c, p)) return true;
   launch(entry, x.device(), out.numel(), p);
   return true;
 }

@@ -187,6 +187,32 @@ def test_what_is_wrong_is_told_when_somebody_waits(name):
     assert (torch.ones(3, device="cuda") + 1).tolist() == [2, 2, 2]  # the device goes on
 
 
+# Of filters: enough for tiles of many, or each result by itself.
+CONVOLUTIONS = {
+    "tiles": ((2, 5, 13, 11), (70, 5, 3, 3), {"padding": 1}),
+    "tiles of groups": ((3, 24, 9, 8), (72, 8, 3, 2), {"groups": 3, "stride": (2, 1), "padding": (1, 2)}),
+    "points": ((2, 70, 9, 9), (33, 70, 1, 1), {}),
+    "dilated": ((2, 3, 21, 19), (40, 3, 5, 3), {"dilation": (3, 2), "padding": (4, 0), "stride": 3}),
+    "one by one": ((2, 3, 40, 40), (3, 3, 3, 3), {"padding": 2}),
+    "depth by depth": ((2, 12, 20, 20), (24, 1, 3, 3), {"groups": 12, "padding": 1}),
+    "one axis": ((3, 9, 150), (20, 9, 4), {"padding": 2, "stride": 2}),
+    "three axes": ((2, 4, 6, 7, 8), (30, 4, 2, 3, 3), {"padding": (0, 1, 1), "dilation": (2, 1, 1)}),
+}
+
+
+@pytest.mark.parametrize("dtype", (*FLOATS, torch.int64, torch.uint8))
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions(name, dtype):
+    shape, filters, options = CONVOLUTIONS[name]
+    convolved = (torch.nn.functional.conv1d, torch.nn.functional.conv2d, torch.nn.functional.conv3d)[len(shape) - 3]
+    x, w = made(*shape, dtype=dtype), made(*filters, dtype=dtype, seed=2)
+    same(lambda x, w: convolved(x, w, **options), x, w)
+    same(lambda x, w: convolved(x.mT.contiguous().mT, w.mT.contiguous().mT, **options), x, w)
+    if dtype.is_floating_point:
+        w.view(-1)[3] = float("inf")  # zeros outside of the image take part: 0 * inf is nan
+        same(lambda x, w: convolved(x, w, **options).isnan(), x, w)
+
+
 @pytest.mark.parametrize("dtype", (*FLOATS, torch.int64))
 def test_windows(dtype):
     x, w = made(2, 6, 9, 11, dtype=dtype), made(4, 3, 3, 2, dtype=dtype, seed=2)

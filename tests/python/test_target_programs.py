@@ -151,10 +151,12 @@ def test_operations_are_their_own_launches():
     assert product["name"] == "aten::mm" and product["bytes"] == 2 * 64 and product["why"] == ""
     assert [a["of"] for a in product["arguments"] if a["kind"] == "buffer"].count("input 0") == 2
     kernel = program.kernels[0]
-    assert kernel.entry == "product_f32" and f".entry {kernel.entry}" in kernel.text and kernel.predicted == {}
+    assert kernel.entry == "product_f32" and f".entry {kernel.entry}" in kernel.text
+    assert kernel.predicted["H100 SXM"]["occupancy"] == 0.5 and 0 < kernel.predicted["H100 SXM"]["share"] < 0.01
     assert "product_f32, for aten::mm(l_x_, l_x_)" in str(program)
     sort = [each for each in program.given["launches"] if each["name"] == "aten::sort"]
     assert len(sort) > 2 and len({each["call"] for each in sort}) == 1
+    assert all(each.predicted == {} for each in program.kernels if each.name == "aten::sort")
     assert {a["of"] for each in sort for a in each["arguments"] if "of" in a} >= {"temporary 0", "temporary 1"}
     (gather,) = [each for each in program.given["launches"] if each["name"] == "aten::index"]
     assert [a["kind"] for a in gather["arguments"]].count("status") == 1
@@ -379,3 +381,18 @@ def test_a_report_shows_them(tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "minidynamo-report.html").read_text()
     assert "On sm_90: " in page and ".visible .entry" in page and "H100 SXM, predicted" in page
+
+
+def test_predictions_of_products_and_convolutions_follow_from_their_sizes():
+    def several(a, b, x, w):
+        return a @ b, torch.nn.functional.conv2d(x, w), (a @ b[:, 0]).double() @ a.double()
+
+    given = torch.rand(512, 256), torch.rand(256, 512), torch.rand(4, 16, 34, 34), torch.rand(64, 16, 3, 3)
+    (program,), _ = programs(several, *given, options={"target": "sm_90"})
+    calls = [k for k in program.kernels if k.call and k.predicted]
+    assert {k.entry.rpartition("_")[0] for k in calls} == {"product", "convolution_tiles"}
+    product, convolution = calls[0], next(k for k in calls if k.entry.startswith("convolution"))
+    # of 64 multiplications a cycle in each of 132 processors, 1.98 GHz: two instructions for each of them, and 2 us
+    seconds = 512 * 512 * 256 / (132 * 1.98e9 * 64)
+    assert seconds + 2e-6 <= product.predicted["H100 SXM"]["seconds"] < 3 * seconds + 2e-6
+    assert convolution.predicted["H100 SXM"]["seconds"] > 4 * 32 * 32 * 64 * 16 * 9 / (132 * 1.98e9 * 64)

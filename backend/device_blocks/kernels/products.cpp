@@ -2,36 +2,10 @@
 // each result one chain over ascending k, which is the definition.
 #include "backend/device_blocks/kernels/device.h"
 #include "backend/device_blocks/kernels/matrices.h"
+#include "backend/device_blocks/kernels/product_tiles.h"
 
 namespace md::device_blocks {
 namespace {
-
-constexpr int kTile = kProductTile, kThreads = kProductThreads, kDepth = 16,
-              kEach = 4;  // a thread computes kEach times kEach results
-// Rows of tiles are apart by a little more: neighbouring threads fill a column of them without meeting in a bank.
-constexpr int kPitch = kTile + 4;
-
-template <class W>
-[[gnu::always_inline]] inline W multiply_add(W x, W y, W sum) {
-  if constexpr (std::is_floating_point_v<W>) {
-    return ScalarBuilder<W>().fma(x, y, sum);
-  } else {
-    ScalarBuilder<W> b;
-    return b.add(sum, b.mul(x, y));
-  }
-}
-
-// The next term of each sum. Both addresses are multiples of kEach elements.
-template <class W>
-[[gnu::always_inline]] inline void add_step(const MD_SHARED W* a, const MD_SHARED W* b, W (&sums)[kEach][kEach]) {
-  using Four = W __attribute__((ext_vector_type(kEach)));
-  const Four x = *reinterpret_cast<const MD_SHARED Four*>(a), y = *reinterpret_cast<const MD_SHARED Four*>(b);
-#pragma clang loop unroll(full)
-  for (int r = 0; r < kEach; ++r) {
-#pragma clang loop unroll(full)
-    for (int s = 0; s < kEach; ++s) sums[r][s] = multiply_add<W>(x[r], y[s], sums[r][s]);
-  }
-}
 
 // A thread's results, a row at once where it lies in one piece: neighbouring threads then fill whole sectors.
 template <class T>
@@ -90,13 +64,7 @@ template <class T>
         b_tile[q * kPitch + j] = inside ? widen(b[(q0 + q) * p.b_row + (j0 + j) * p.b_column]) : W(0);
       }
       wait_for_block();
-      if (p.k - q0 >= kDepth) {
-#pragma clang loop unroll(full)
-        for (int q = 0; q < kDepth; ++q) add_step<W>(a_tile + q * kPitch + row, b_tile + q * kPitch + column, sums);
-      } else {
-#pragma clang loop unroll(disable)
-        for (int q = 0; q < p.k - q0; ++q) add_step<W>(a_tile + q * kPitch + row, b_tile + q * kPitch + column, sums);
-      }
+      add_steps<W>(a_tile + row, b_tile + column, p.k - q0, sums);
       wait_for_block();
     }
     store_block(p, at_address<T>(p.c.data) + offset.c, i0 + row, j0 + column, sums);

@@ -149,55 +149,12 @@ template <class T>
   });
 }
 
-template <class W>
-[[gnu::always_inline]] inline W chained(W x, W y, W sum) {
-  if constexpr (std::is_floating_point_v<W>) {
-    return ScalarBuilder<W>().fma(x, y, sum);
-  } else {
-    ScalarBuilder<W> b;
-    return b.add(sum, b.mul(x, y));
-  }
-}
-
-template <class T>
-[[gnu::always_inline]] inline void convolve(const ConvolutionParams& p) {
-  using W = WorkingOf<T>;
-  const Word outs = p.axes[0].out * p.axes[1].out * p.axes[2].out;
-  for_each_point(p.batch * p.filters * outs, [&](Word i) {
-    const Word within = i % outs, filter = i / outs % p.filters, image = i / outs / p.filters;
-    const Word at[kWindowDims] = {within / (p.axes[1].out * p.axes[2].out), within / p.axes[2].out % p.axes[1].out,
-                                  within % p.axes[2].out};
-    const T* x = at_address<const T>(p.x) + image * p.x_batch + filter / p.per_group * p.channels * p.x_channel;
-    const T* w = at_address<const T>(p.w) + filter * p.w_filter;
-    W sum = 0;
-    for (Word channel = 0; channel < p.channels; ++channel, x += p.x_channel, w += p.w_channel) {
-      for (Word a = 0; a < p.axes[0].kernel; ++a) {
-        const Word y0 = at[0] * p.axes[0].stride - p.axes[0].padding + a * p.axes[0].dilation;
-        for (Word b = 0; b < p.axes[1].kernel; ++b) {
-          const Word y1 = at[1] * p.axes[1].stride - p.axes[1].padding + b * p.axes[1].dilation;
-          const bool row_inside = y0 >= 0 && y0 < p.axes[0].in && y1 >= 0 && y1 < p.axes[1].in;
-          for (Word c = 0; c < p.axes[2].kernel; ++c) {
-            const Word y2 = at[2] * p.axes[2].stride - p.axes[2].padding + c * p.axes[2].dilation;
-            const bool inside = row_inside && y2 >= 0 && y2 < p.axes[2].in;
-            const W value = inside ? widen(x[y0 * p.axes[0].step + y1 * p.axes[1].step + y2 * p.axes[2].step]) : W(0);
-            const W weight = widen(w[a * p.weight_step[0] + b * p.weight_step[1] + c * p.weight_step[2]]);
-            sum = chained(value, weight, sum);
-          }
-        }
-      }
-    }
-    T* to = at_address<T>(p.to) + image * p.to_batch + filter * p.to_filter;
-    to[at[0] * p.axes[0].out_step + at[1] * p.axes[1].out_step + at[2] * p.axes[2].out_step] = narrow<T>(sum);
-  });
-}
-
 }  // namespace
 
 #define MD_WINDOWS(N, T)                                                    \
   MD_KERNEL void max_pool_##N(WindowParams p) { largest_of_windows<T>(p); } \
   MD_KERNEL void avg_pool_##N(WindowParams p) { means_of_windows<T>(p); }   \
-  MD_KERNEL void resample_##N(ResampleParams p) { resample<T>(p); }         \
-  MD_KERNEL void convolution_##N(ConvolutionParams p) { convolve<T>(p); }
+  MD_KERNEL void resample_##N(ResampleParams p) { resample<T>(p); }
 MD_FOR_NUMBERS(MD_WINDOWS)
 
 }  // namespace md::device_blocks

@@ -2,7 +2,7 @@
 
 import functools
 
-from . import assembler, cards, is_ptx
+from . import arithmetic, assembler, cards, is_ptx
 
 
 class TargetKernel:
@@ -59,13 +59,14 @@ class TargetKernel:
     def predicted(self):
         """{card: {"occupancy", "share", "seconds"}}: expected, not measured. `share`: of the bandwidth of a copy.
 
-        {} for launches of single operations: how much they compute is not known.
+        {} for launches of single operations other than products and convolutions: how much they compute is not known.
         """
-        if not self.source or not is_ptx(self.target) or self.call:
+        work = arithmetic.work_of(self._launch) if self.call else {}
+        if not self.source or not is_ptx(self.target) or work is None:
             return {}
         capability = int(self.target.removeprefix("sm_"))
         return {
-            card.name: cards.predict(card, self._launch, self.resources)
+            card.name: cards.predict(card, {**self._launch, **work}, self.resources)
             for card in cards.CARDS
             if capability <= card.capability
         }
