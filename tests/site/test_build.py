@@ -217,6 +217,7 @@ def test_interrupted(tmp_path, number):
     run = subprocess.Popen(
         [sys.executable, "-m", "minidynamo", "site", str(tmp_path / "out")],
         env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # shells ignore SIGINT in what they run behind
     )  # fmt: skip
     deadline = time.monotonic() + 30
     while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
