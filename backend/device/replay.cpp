@@ -69,6 +69,19 @@ void give_step(const KeptSteps& kept, const KeptStep& s, DeviceState& state, Str
   }
 }
 
+// Some of the steps may write what the program sees; which ones is not known here. `begun`: others were given before.
+void give_one_by_one(const KeptSteps& kept, DeviceState& state, StreamNumber number, bool begun) {
+  for (const KeptStep& s : kept.steps) {
+    try {
+      with_second_try([&] { give_step(kept, s, state, number); });
+    } catch (const OpError& e) {
+      if (!begun) throw;
+      throw FailedAfterWrite(e);
+    }
+    begun = true;
+  }
+}
+
 std::string kernels_of(const KeptSteps& kept) {
   constexpr std::size_t kMost = 8;
   std::string text;
@@ -196,9 +209,7 @@ LaunchReplay::Graph* LaunchReplay::make(const KeptSteps& kept) {
 
 void LaunchReplay::run(const KeptSteps& kept, StreamNumber number, std::size_t part) {
   DeviceState& state = use_device(device_);
-  const auto one_by_one = [&] {
-    for (const KeptStep& s : kept.steps) give_step(kept, s, state, number);
-  };
+  const auto one_by_one = [&] { give_one_by_one(kept, state, number, part > 1); };
   const std::lock_guard guard(lock_);
   most_graphs_ = std::max(most_graphs_, 2 * part);
   if (kept.steps.size() < 2) {  // nothing is saved

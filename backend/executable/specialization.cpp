@@ -368,26 +368,6 @@ std::int64_t Specialization::execute_parts(const SizedLaunch& s, const SmallVect
   return failed.load(std::memory_order_relaxed);
 }
 
-// What the launch reads and writes: the elements of its tensors, each once.
-PartName Specialization::about(const SizedLaunch& s) const {
-  PartName about{.kind = PartKind::Kernel, .name = *s.name, .function = "", .file = ""};
-  const auto within = [&](const std::vector<SizedLaunch>& all, const std::vector<Launch>& made) -> const Launch* {
-    const auto at = static_cast<std::size_t>(&s - all.data());
-    return &s >= all.data() && at < all.size() ? &made[at] : nullptr;
-  };
-  const Launch* from = within(launches_, executable_.launches);
-  if (!from) from = within(commits_, executable_.commits);
-  if (!from || !s.is_nest()) return about;
-  for (const Place& p : from->buffers) {
-    const SizedTensor t = sized(p);
-    std::int64_t elements = 1;
-    for (std::size_t d = 0; d < t.sizes.size(); ++d)
-      elements *= t.strides[d] ? t.sizes[d] : std::min<std::int64_t>(t.sizes[d], 1);
-    about.bytes += elements * static_cast<std::int64_t>(item_size(t.dtype));
-  }
-  return about;
-}
-
 void Specialization::execute(const SizedLaunch& s, Frame& f) const {
   const Observed observed([&] { return &s.site; }, [&] { return about(s); });
   if (s.callee || !s.regions.empty()) return call_out(s, f);
@@ -457,8 +437,24 @@ void Specialization::execute_all(Frame& f) const {
     for (TensorRef& o : f.outputs) o = nullptr;
     throw;
   }
-  for (const SizedLaunch& s : commits_) execute(s, f);
-  for (int input : executable_.committed) ++f.inputs[static_cast<std::size_t>(input)]->storage->version;
+  commit(f);
+}
+
+// A device may refuse a launch, which has then done nothing: it is asked once more.
+void Specialization::commit(Frame& f) const {
+  const auto count_writes = [&] {
+    for (int input : executable_.committed) ++f.inputs[static_cast<std::size_t>(input)]->storage->version;
+  };
+  std::size_t done = 0;
+  try {
+    for (; done < commits_.size(); ++done) device::with_second_try([&] { execute(commits_[done], f); });
+  } catch (const OpError& e) {
+    for (TensorRef& o : f.outputs) o = nullptr;
+    if (done == 0) throw;
+    count_writes();
+    throw FailedAfterWrite(e);
+  }
+  count_writes();
 }
 
 void Specialization::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {

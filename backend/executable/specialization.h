@@ -91,6 +91,7 @@ class Specialization {
   void check_inputs(std::span<TensorImpl* const> inputs) const;
   void allocate(Frame& f) const;
   void execute_all(Frame& f) const;
+  void commit(Frame& f) const;
   PartName about(const SizedLaunch& s) const;
   void execute(const SizedLaunch& s, Frame& f) const;
   std::int64_t execute_parts(const SizedLaunch& s, const SmallVector<void*, 24>& buffers) const;

@@ -9,6 +9,7 @@
 #include "frontend/driver/graph_module.h"
 #include "frontend/entries/code_cache.h"
 #include "frontend/plan/plan.h"
+#include "ir/core/error.h"
 #include "ir/core/small_vector.h"
 #include "ir/run/graph_history.h"
 
@@ -19,6 +20,9 @@ namespace md {
   try {
     kernel.run(inputs, outputs);
   } catch (const BackendFailed&) {
+    committed = true;
+    throw;
+  } catch (const FailedAfterWrite&) {
     committed = true;
     throw;
   }

@@ -26,6 +26,12 @@ class OpError : public std::runtime_error {
   ErrorKind kind;
 };
 
+// As above, after something was written that others see: what has failed must not be repeated.
+class FailedAfterWrite : public OpError {
+ public:
+  explicit FailedAfterWrite(const OpError& e) : OpError(e.kind, e.what()) {}
+};
+
 // Our mistake: reported as such; the program continues eagerly.
 class InternalError : public std::logic_error {
  public:
