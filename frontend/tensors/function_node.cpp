@@ -90,7 +90,7 @@ class FunctionNode final : public GradNode, public ObjectHolder, public ContextH
 
   TensorRef fitted(std::size_t i, const TensorRef& g) const {
     const TensorType &want = of_input_[i], have = type_of(Arg(g));
-    if (have.sizes == want.sizes && have.dtype == want.dtype) return g;
+    if (have.sizes == want.sizes && have.dtype == want.dtype && have.device == want.device) return g;
     TensorRef out = g;
     if (!(have.sizes == want.sizes)) {
       bool fits = have.dim() >= want.dim();
@@ -108,7 +108,7 @@ class FunctionNode final : public GradNode, public ObjectHolder, public ContextH
       out = summed_to(Expansion{{sum, args}, *tape_runner().caller, kCpu}, g, want.sizes).get<TensorRef>();
     }
     if (out->dtype != want.dtype) out = call_table("convert", {out, want.dtype}).get<TensorRef>();
-    return out;
+    return beside(out, want.device, fmt::format("Function {}", name()), i);
   }
 
   const PyRef function_, context_;

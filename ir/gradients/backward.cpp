@@ -54,8 +54,15 @@ TensorRef given_gradient(const TensorRef& given, const std::optional<TensorType>
     refuse(fmt::format("Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}.", i,
                        sizes_text(type.sizes), i, sizes_text(root->sizes)));
   }
-  if (type.dtype == root->dtype) return given;
-  return backward_caller().call(id::Convert, {given, root->dtype}).get<TensorRef>();
+  if (is_complex(type.dtype) != is_complex(root->dtype)) {
+    refuse(
+        fmt::format("Mismatch in dtype: grad_output[{}] has a dtype of torch.{} and output[{}] has a dtype of "
+                    "torch.{}. Where one of them is complex, both have to be.",
+                    i, info(type.dtype).name, i, info(root->dtype).name));
+  }
+  const TensorRef here = beside(given, root->device, "backward()", i);
+  if (type.dtype == root->dtype) return here;
+  return backward_caller().call(id::Convert, {here, root->dtype}).get<TensorRef>();
 }
 
 // The 1 of a root of one element.
@@ -325,6 +332,14 @@ class Backward {
 };
 
 }  // namespace
+
+TensorRef beside(const TensorRef& gradient, Device want, std::string_view giver, std::size_t i) {
+  const TensorType type = type_of(Arg(gradient));
+  if (type.device == want || !type.device.has_memory() || !want.has_memory()) return gradient;
+  if (type.dim() == 0) return backward_caller().call(id::CopyToDevice, {gradient, want}).get<TensorRef>();
+  refuse(fmt::format("{} got an invalid gradient at index {} - expected device {} but got {}", giver, i,
+                     to_string(want), to_string(type.device)));
+}
 
 GradNode* node_under_way() { return under_way; }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/gradients/derivation.h"
@@ -222,6 +223,9 @@ struct BackwardCall {
   bool accumulate_into_inputs = false;   // backward(inputs=...)
   BackwardRecorder* recorder = nullptr;  // not where the gradients are differentiable themselves
 };
+// A gradient where its tensor is: a number goes there, all else that is elsewhere is refused, as number `i` of what
+// `giver` names. Tensors without memory may stand for others, which say themselves where they are.
+TensorRef beside(const TensorRef& gradient, Device want, std::string_view giver, std::size_t i);
 // Null for an input that the roots do not depend on. Throws OpError(Runtime).
 std::vector<TensorRef> run_backward(const BackwardCall& call);
 // The node whose backward() is under way in this thread, or null.

@@ -130,3 +130,56 @@ def interfaces_that_are_malformed():
     with raises(TypeError, "is a dict, not NoneType"):
         tensor(None)
     assert tensor({**good, "stream": 1}).tolist() == tensor(good).tolist() == [1] * 4
+
+
+def gradients_elsewhere():
+    for place, other in (("cuda", "cpu"), ("cpu", "cuda"), ("cuda:0", "cuda:1")):
+        x, far = torch.ones(4, device=place, requires_grad=True), torch.ones(4, device=other)
+        for call in (
+            lambda x, g: x.mul(2).backward(g),
+            lambda x, g: torch.autograd.grad(x.mul(2), x, grad_outputs=g),
+            lambda x, g: torch.autograd.grad([x + 1, x.mul(2)], x, [torch.ones_like(x), g]),
+        ):
+            for way in (call, torch.compile(call)):
+                with raises(RuntimeError, f"expected device {x.device} but got {far.device}"):
+                    way(x, far)
+        assert x.grad is None
+        with raises(RuntimeError, "located on a different device"):
+            x.grad = far
+        one = torch.tensor(3.0, device=other)  # a number goes where it is wanted
+        x.sum().backward(one)
+        assert x.grad.device == x.device and x.grad.tolist() == [3] * 4
+
+        class Astray(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, away):
+                ctx.away = away
+                return x * 1
+
+            @staticmethod
+            def backward(ctx, g):
+                return g.to(ctx.away), None
+
+        with raises(RuntimeError, f"expected device {x.device} but got {far.device}"):
+            Astray.apply(x, far.device).sum().backward()
+
+
+def gradients_of_another_kind():
+    for place in ("cpu", "cuda"):
+        x = torch.ones(4, device=place, requires_grad=True)
+        for call in (
+            lambda x, g: x.mul(2).backward(g),
+            lambda x, g: torch.autograd.grad(x.mul(2), x, grad_outputs=g),
+        ):
+            for way in (call, torch.compile(call)):
+                with raises(RuntimeError, "Mismatch in dtype"):
+                    way(x, torch.ones(4, dtype=torch.complex64, device=place))
+                with raises(RuntimeError, "Mismatch in shape"):
+                    way(x, torch.ones(3, device=place))
+        assert x.grad is None
+        (got,) = torch.autograd.grad(x.mul(2), x, torch.ones(4, dtype=torch.int64, device=place))
+        assert got.dtype == torch.float32 and got.tolist() == [2] * 4
+        with raises(RuntimeError, "Mismatch in dtype"):
+            torch.view_as_complex(torch.ones(2, 2, device=place, requires_grad=True)).backward(
+                torch.ones(2, device=place)
+            )
