@@ -35,9 +35,13 @@ void launch(DeviceFunction& function, const LaunchShape& shape, std::span<const 
   Stream& stream = state.streams->at(number);
   SmallVector<void*, 24> parameters;
   for (const std::uint64_t& w : words) parameters.push_back(const_cast<std::uint64_t*>(&w));
-  check(driver().launch(function.handle, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                        static_cast<unsigned>(shared_bytes), stream.handle, parameters.data(), nullptr),
-        "cuLaunchKernel", function.device, number);
+  const auto ask = [&] {
+    return driver().launch(function.handle, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                           static_cast<unsigned>(shared_bytes), stream.handle, parameters.data(), nullptr);
+  };
+  Code code = ask();
+  if (code && !is_lasting(code)) code = ask();
+  check(code, "cuLaunchKernel", function.device, number);
   state.streams->note_launch(stream, function.name, line);  // an error of before is not this one's
   if (launches_are_waited_for() && !is_capturing(function.device, number)) synchronize_stream(function.device, number);
 }

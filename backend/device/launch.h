@@ -9,26 +9,15 @@
 #include "backend/device/modules.h"
 #include "backend/device/statuses.h"
 #include "backend/nest/launch_shape.h"
-#include "ir/core/error.h"
 #include "ir/tensor/device_runtime.h"
 
 namespace md::device {
 
 // `words`: the parameters, 64 bits each. A grid without blocks is nothing to do. `line`: where in the program, if that
-// is known; it lives for ever (kept_name). Throws OpError(Device).
+// is known; it lives for ever (kept_name). What the
+// driver refuses has not been begun: it is asked for once more. Throws OpError(Device).
 void launch(DeviceFunction& function, const LaunchShape& shape, std::span<const std::uint64_t> words,
             StreamNumber stream, const char* line = nullptr);
-
-// What a driver refuses has not been begun: it is asked for once more.
-template <class Ask>
-void with_second_try(Ask&& ask) {
-  try {
-    return ask();
-  } catch (const OpError& e) {
-    if (e.kind != ErrorKind::Device && e.kind != ErrorKind::DeviceMemory) throw;
-  }
-  ask();
-}
 
 // While it lives, launches of this thread that name no line are for this one; null: nobody knows.
 class LineOfLaunches {

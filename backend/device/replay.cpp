@@ -69,13 +69,14 @@ void give_step(const KeptSteps& kept, const KeptStep& s, DeviceState& state, Str
   }
 }
 
-// Some of the steps may write what the program sees; which ones is not known here. `begun`: others were given before.
-void give_one_by_one(const KeptSteps& kept, DeviceState& state, StreamNumber number, bool begun) {
+// `writes`: some of the steps write what the program sees; which ones is not known here. `begun`: others were given
+// before.
+void give_one_by_one(const KeptSteps& kept, DeviceState& state, StreamNumber number, bool writes, bool begun) {
   for (const KeptStep& s : kept.steps) {
     try {
-      with_second_try([&] { give_step(kept, s, state, number); });
+      give_step(kept, s, state, number);
     } catch (const OpError& e) {
-      if (!begun) throw;
+      if (!writes || !begun) throw;
       throw FailedAfterWrite(e);
     }
     begun = true;
@@ -159,7 +160,7 @@ struct LaunchReplay::Graph {
   const char* kernels = nullptr;
 };
 
-LaunchReplay::LaunchReplay(int device) : device_(device) {}
+LaunchReplay::LaunchReplay(int device, bool writes) : device_(device), writes_(writes) {}
 LaunchReplay::~LaunchReplay() = default;
 
 LaunchReplay::Graph* LaunchReplay::find(const KeptSteps& kept) {
@@ -209,7 +210,7 @@ LaunchReplay::Graph* LaunchReplay::make(const KeptSteps& kept) {
 
 void LaunchReplay::run(const KeptSteps& kept, StreamNumber number, std::size_t part) {
   DeviceState& state = use_device(device_);
-  const auto one_by_one = [&] { give_one_by_one(kept, state, number, part > 1); };
+  const auto one_by_one = [&] { give_one_by_one(kept, state, number, writes_, part > 1); };
   const std::lock_guard guard(lock_);
   most_graphs_ = std::max(most_graphs_, 2 * part);
   if (kept.steps.size() < 2) {  // nothing is saved

@@ -42,7 +42,7 @@ struct ReplayNote {
 // The graphs of one compiled graph. Threads may run it at the same time.
 class LaunchReplay {
  public:
-  explicit LaunchReplay(int device);
+  LaunchReplay(int device, bool writes);  // `writes`: what others see, beside its results
   ~LaunchReplay();
   LaunchReplay(const LaunchReplay&) = delete;
 
@@ -53,7 +53,7 @@ class LaunchReplay {
    public:
     explicit Run(LaunchReplay& of);
     ~Run();         // after an error: what is kept is launched as it is
-    void finish();  // throws what went wrong
+    void finish();  // throws what went wrong: FailedAfterWrite where some of it may have written
     Run(const Run&) = delete;
 
    private:
@@ -83,6 +83,7 @@ class LaunchReplay {
   void note(const KeptSteps& kept, std::string why);
 
   const int device_;
+  const bool writes_;
   std::mutex lock_;
   std::vector<std::unique_ptr<Graph>> graphs_;  // the one used last at the end
   std::size_t most_graphs_ = 16;                // and at least twice as many as a run has parts

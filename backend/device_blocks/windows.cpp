@@ -82,7 +82,7 @@ ConvolutionTiles tiles_of(const ConvolutionParams& p) {
 // Filters one behind the other, as kernels with tiles read them, which count what a filter holds in 32 bits; null: they
 // do not.
 TensorRef filters_in_tiles(const DeviceCall& c, const ConvolutionTiles& t, ConvolutionParams& p) {
-  if (t.depth >= Word{1} << 31) return nullptr;
+  if (t.depth >= Word{1} << 30) return nullptr;
   TensorRef w = contiguous(*c.args[1].get_if<TensorRef>());
   if (w) p.w = address_of(*w), p.w_filter = t.depth;
   return w;

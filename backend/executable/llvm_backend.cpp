@@ -150,10 +150,12 @@ class LlvmBackend final : public Backend {
       return compile_plain(std::move(functional), style.mode);
     }
     std::string name = functional->name;
-    const bool draws = std::ranges::any_of(functional->nodes, [](const auto& n) {
-      return n->callee || !n->regions.empty() || (n->op != kNoOp && op(n->op).kind() == OpKind::Random);
-    });
-    return replayed_kernel(compile_plain(std::move(functional), style.mode), device->index, std::move(name), draws);
+    ReplayEffects effects;
+    for (const auto& n : functional->nodes) {
+      effects.draws |= n->callee || !n->regions.empty() || (n->op != kNoOp && op(n->op).kind() == OpKind::Random);
+      effects.writes |= n->callee || n->kind == NodeKind::Commit;
+    }
+    return replayed_kernel(compile_plain(std::move(functional), style.mode), device->index, std::move(name), effects);
   }
   std::string code(const Graph& functional) const override {
     return finds_sizes(functional) ? print_ir(functional) : print_executable(functional, target_for);

@@ -14,8 +14,8 @@ namespace {
 
 class ReplayedKernel final : public Kernel {
  public:
-  ReplayedKernel(std::unique_ptr<Kernel> kernel, int device, std::string name, bool draws)
-      : kernel_(std::move(kernel)), replay_(device), name_(std::move(name)), draws_(draws) {}
+  ReplayedKernel(std::unique_ptr<Kernel> kernel, int device, std::string name, ReplayEffects effects)
+      : kernel_(std::move(kernel)), replay_(device, effects.writes), name_(std::move(name)), draws_(effects.draws) {}
 
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
     std::optional<DefaultStreams> before;
@@ -24,6 +24,9 @@ class ReplayedKernel final : public Kernel {
       device::LaunchReplay::Run run(replay_);
       kernel_->run(inputs, outputs);
       run.finish();
+    } catch (const FailedAfterWrite&) {  // not repeated: what was drawn stays drawn
+      std::ranges::fill(outputs, nullptr);
+      throw;
     } catch (...) {
       if (before) before->put_back();  // the run is repeated eagerly
       std::ranges::fill(outputs, nullptr);
@@ -43,8 +46,9 @@ class ReplayedKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> replayed_kernel(std::unique_ptr<Kernel> kernel, int device, std::string name, bool draws) {
-  return std::make_unique<ReplayedKernel>(std::move(kernel), device, std::move(name), draws);
+std::unique_ptr<Kernel> replayed_kernel(std::unique_ptr<Kernel> kernel, int device, std::string name,
+                                        ReplayEffects effects) {
+  return std::make_unique<ReplayedKernel>(std::move(kernel), device, std::move(name), effects);
 }
 
 }  // namespace md

@@ -9,7 +9,14 @@
 
 namespace md {
 
-// `name`: the graph's, for reports. `draws`: it takes random numbers.
-std::unique_ptr<Kernel> replayed_kernel(std::unique_ptr<Kernel> kernel, int device, std::string name, bool draws);
+// What a run does beside its results.
+struct ReplayEffects {
+  bool draws = false;   // takes random numbers
+  bool writes = false;  // writes its inputs
+};
+
+// `name`: the graph's, for reports.
+std::unique_ptr<Kernel> replayed_kernel(std::unique_ptr<Kernel> kernel, int device, std::string name,
+                                        ReplayEffects effects);
 
 }  // namespace md

@@ -440,14 +440,14 @@ void Specialization::execute_all(Frame& f) const {
   commit(f);
 }
 
-// A device may refuse a launch, which has then done nothing: it is asked once more.
+// A device may refuse a launch; the processor cannot.
 void Specialization::commit(Frame& f) const {
   const auto count_writes = [&] {
     for (int input : executable_.committed) ++f.inputs[static_cast<std::size_t>(input)]->storage->version;
   };
   std::size_t done = 0;
   try {
-    for (; done < commits_.size(); ++done) device::with_second_try([&] { execute(commits_[done], f); });
+    for (; done < commits_.size(); ++done) execute(commits_[done], f);
   } catch (const OpError& e) {
     for (TensorRef& o : f.outputs) o = nullptr;
     if (done == 0) throw;

@@ -8,6 +8,8 @@ import minidynamo as torch
 from gpu.device_results import DTYPES, FLOATS, INTEGERS, bits, made, same
 from minidynamo import _C
 
+from .emulated_driver import LIBRARY, Driver
+
 
 def positions(high, *shape, seed=5):
     torch.manual_seed(seed)
@@ -211,6 +213,19 @@ def test_convolutions(name, dtype):
     if dtype.is_floating_point:
         w.view(-1)[3] = float("inf")  # zeros outside of the image take part: 0 * inf is nan
         same(lambda x, w: convolved(x, w, **options).isnan(), x, w)
+
+
+def test_convolutions_in_tiles_take_few_instructions():
+    """For each multiplication with its addition, counted by lanes of warps; a thread for each result takes 40."""
+    driver, convolved = Driver(LIBRARY), torch.nn.functional.conv2d
+    for filters, channels, edge in ((64, 16, 3), (128, 64, 1), (64, 3, 7)):
+        x, w = torch.ones(2, channels, 32, 32).cuda(), torch.ones(filters, channels, edge, edge).cuda()
+        torch.cuda.synchronize()
+        driver.library.mdEmulatorReset()
+        result = convolved(x, w, padding=edge // 2)
+        torch.cuda.synchronize()
+        instructions = 32 * sum(launch["warp_instructions"] for launch in driver.launches().values())
+        assert 2 < instructions / (result.numel() * channels * edge**2) < 3
 
 
 @pytest.mark.parametrize("dtype", (*FLOATS, torch.int64))

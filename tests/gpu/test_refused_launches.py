@@ -65,3 +65,24 @@ def test_what_is_written_is_written_once(function, mode, refused):
         given = made(function, "cuda")
         compiled(*given)
         assert all(torch.equal(t.cpu(), after) for t, after in zip(given, new, strict=True))
+
+
+@pytest.mark.parametrize("mode", [None, "reduce-overhead"])
+def test_what_writes_nothing_is_repeated(mode):
+    def drawn(x):
+        r = torch.rand(8, device="cuda")
+        return (x * r).cumsum(0), (x + r).sort()[0]
+
+    torch._dynamo.reset()
+    compiled, x, found = torch.compile(drawn, mode=mode), torch.arange(8.0, device="cuda"), []
+    for _ in range(3):
+        compiled(x)
+    for first in (0, *range(1, 6)):
+        torch.manual_seed(4)
+        torch.cuda.synchronize()
+        calls = [f"{call}:{first + k}=1" for k in range(2) for call in ("cuLaunchKernel", "cuGraphLaunch")]
+        assert EMULATOR.mdEmulatorSetFaults(";".join(calls).encode() if first else b"")
+        results = compiled(x)
+        EMULATOR.mdEmulatorSetFaults(b"")
+        found.append([t.tolist() for t in (*results, torch.rand(3, device="cuda"))])
+    assert all(each == found[0] for each in found)

@@ -389,7 +389,7 @@ def test_a_failed_run_draws_the_same_again():
         return (x * r).cumsum(0), r.sort()[0]
 
     found, x = [], torch.ones(5).cuda()
-    for fault in ("", "cuGraphCreate=2;cuLaunchKernel:1=2"):
+    for fault in ("", "cuGraphCreate=2;cuLaunchKernel:1=2;cuLaunchKernel:2=2"):
         torch._dynamo.reset()
         fast = torch.compile(f, mode="reduce-overhead")
         torch.manual_seed(3)

@@ -2,6 +2,7 @@
 // as zeros. Most are products: windows times filters, in tiles. Where a tile would be mostly empty, a thread computes
 // one result at a time.
 #include "backend/device_blocks/kernels/product_tiles.h"
+#include "backend/device_blocks/kernels/window_places.h"
 
 namespace md::device_blocks {
 namespace {
@@ -9,42 +10,6 @@ namespace {
 // And not negative.
 [[gnu::always_inline]] inline bool is_below(Word y, Word end) {
   return static_cast<std::uint64_t>(y) < static_cast<std::uint64_t>(end);
-}
-
-template <class T>
-[[gnu::always_inline]] inline void convolve_directly(const ConvolutionParams& p) {
-  using W = WorkingOf<T>;
-  const Word outs = p.axes[0].out * p.axes[1].out * p.axes[2].out;
-  for_each_point(p.batch * p.filters * outs, [&](Word i) {
-    const Word within = i % outs, filter = i / outs % p.filters, image = i / outs / p.filters;
-    const Word at[kWindowDims] = {within / (p.axes[1].out * p.axes[2].out), within / p.axes[2].out % p.axes[1].out,
-                                  within % p.axes[2].out};
-    const T* x = at_address<const T>(p.x) + image * p.x_batch + filter / p.per_group * p.channels * p.x_channel;
-    const T* w = at_address<const T>(p.w) + filter * p.w_filter;
-    W sum = 0;
-    Word begin[kWindowDims];
-#pragma clang loop unroll(full)
-    for (int k = 0; k < kWindowDims; ++k) begin[k] = at[k] * p.axes[k].stride - p.axes[k].padding;
-    const Word apart = p.axes[2].dilation * p.axes[2].step;
-    for (Word channel = 0; channel < p.channels; ++channel, x += p.x_channel, w += p.w_channel) {
-      for (Word a = 0, y0 = begin[0]; a < p.axes[0].kernel; ++a, y0 += p.axes[0].dilation) {
-        for (Word b = 0, y1 = begin[1]; b < p.axes[1].kernel; ++b, y1 += p.axes[1].dilation) {
-          const bool row_inside = is_below(y0, p.axes[0].in) && is_below(y1, p.axes[1].in);
-          const T* value = x + y0 * p.axes[0].step + y1 * p.axes[1].step + begin[2] * p.axes[2].step;
-          const T* weight = w + a * p.weight_step[0] + b * p.weight_step[1];
-          Word y2 = begin[2];
-#pragma clang loop unroll(disable)
-          for (Word c = 0; c < p.axes[2].kernel; ++c) {
-            const bool inside = row_inside && is_below(y2, p.axes[2].in);
-            sum = multiply_add<W>(inside ? widen(*value) : W(0), widen(*weight), sum);
-            value += apart, weight += p.weight_step[2], y2 += p.axes[2].dilation;
-          }
-        }
-      }
-    }
-    T* to = at_address<T>(p.to) + image * p.to_batch + filter * p.to_filter;
-    to[at[0] * p.axes[0].out_step + at[1] * p.axes[1].out_step + at[2] * p.axes[2].out_step] = narrow<T>(sum);
-  });
 }
 
 // An element of a window: the last axis runs fastest.
@@ -69,24 +34,13 @@ struct DepthPlace {
   }
 };
 
-// Which result a row of the left tile stands for, of all images.
-struct ResultPlace {
-  Word image, at[kWindowDims];
-
-  [[gnu::always_inline]] static ResultPlace of(const ConvolutionParams& p, Word number) {
-    const Word inner = p.axes[2].out, plane = p.axes[1].out * inner;
-    const Word within = number % (p.axes[0].out * plane);
-    return {number / (p.axes[0].out * plane), {within / plane, within / inner % p.axes[1].out, within % inner}};
-  }
-};
-
 // The window of one thread's row: where it begins, and an element of it.
 template <class T>
 struct Window {
   const T* x;
   Word begin[kWindowDims];
 
-  [[gnu::always_inline]] Window(const ConvolutionParams& p, const T* first_channel, const ResultPlace& place)
+  [[gnu::always_inline]] Window(const ConvolutionParams& p, const T* first_channel, const WindowPlace& place)
       : x(first_channel + place.image * p.x_batch) {
 #pragma clang loop unroll(full)
     for (int k = 0; k < kWindowDims; ++k) begin[k] = place.at[k] * p.axes[k].stride - p.axes[k].padding;
@@ -105,22 +59,53 @@ struct Window {
 };
 
 template <class T>
+[[gnu::always_inline]] inline void convolve_directly(const ConvolutionParams& p) {
+  using W = WorkingOf<T>;
+  const Word outs = p.axes[0].out * p.axes[1].out * p.axes[2].out;
+  for_each_point(p.batch * p.filters * outs, [&](Word i) {
+    const Word filter = i / outs % p.filters;
+    WindowPlace place = WindowPlace::of(p, i % outs);
+    place.image = i / outs / p.filters;
+    const Window<T> window(p, at_address<const T>(p.x) + filter / p.per_group * p.channels * p.x_channel, place);
+    const T* x = window.x;
+    const T* w = at_address<const T>(p.w) + filter * p.w_filter;
+    W sum = 0;
+    const Word apart = p.axes[2].dilation * p.axes[2].step;
+    for (Word channel = 0; channel < p.channels; ++channel, x += p.x_channel, w += p.w_channel) {
+      for (Word a = 0, y0 = window.begin[0]; a < p.axes[0].kernel; ++a, y0 += p.axes[0].dilation) {
+        for (Word b = 0, y1 = window.begin[1]; b < p.axes[1].kernel; ++b, y1 += p.axes[1].dilation) {
+          const bool row_inside = is_below(y0, p.axes[0].in) && is_below(y1, p.axes[1].in);
+          const T* value = x + y0 * p.axes[0].step + y1 * p.axes[1].step + window.begin[2] * p.axes[2].step;
+          const T* weight = w + a * p.weight_step[0] + b * p.weight_step[1];
+          Word y2 = window.begin[2];
+#pragma clang loop unroll(disable)
+          for (Word c = 0; c < p.axes[2].kernel; ++c) {
+            const bool inside = row_inside && is_below(y2, p.axes[2].in);
+            sum = multiply_add<W>(inside ? widen(*value) : W(0), widen(*weight), sum);
+            value += apart, weight += p.weight_step[2], y2 += p.axes[2].dilation;
+          }
+        }
+      }
+    }
+    at_address<T>(p.to)[filter * p.to_filter + place.offset(p)] = narrow<T>(sum);
+  });
+}
+
+template <class T>
 [[gnu::always_inline]] inline void store_results(const ConvolutionParams& p, T* to, Word window, Word windows,
                                                  Word filter, const WorkingOf<T> (&sums)[kEach][kEach]) {
 #pragma clang loop unroll(full)
   for (int r = 0; r < kEach; ++r) {
     if (window + r >= windows) return;
-    const ResultPlace place = ResultPlace::of(p, window + r);
-    Word offset = place.image * p.to_batch;
-#pragma clang loop unroll(full)
-    for (int k = 0; k < kWindowDims; ++k) offset += place.at[k] * p.axes[k].out_step;
+    const WindowPlace place = WindowPlace::of(p, window + r);
+    const Word offset = place.offset(p);
 #pragma clang loop unroll(full)
     for (int s = 0; s < kEach; ++s)
       if (filter + s < p.per_group) to[offset + (filter + s) * p.to_filter] = narrow<T>(sums[r][s]);
   }
 }
 
-// Weights lie one behind the other within a filter; a filter has fewer than 2^31 elements.
+// Weights lie one behind the other within a filter; a filter has fewer than 2^30 elements.
 template <class T>
 [[gnu::always_inline]] inline void convolve_tiles(const ConvolutionParams& p, MD_SHARED WorkingOf<T>* x_tile,
                                                   MD_SHARED WorkingOf<T>* w_tile) {
@@ -139,7 +124,7 @@ template <class T>
     const Word i0 = within / across * kTile, j0 = within % across * kTile;
     const T* w = at_address<const T>(p.w) + (group * p.per_group + j0) * p.w_filter;
     const Window<T> window(p, at_address<const T>(p.x) + group * p.channels * p.x_channel,
-                           ResultPlace::of(p, i0 + own));
+                           WindowPlace::of(p, i0 + own));
     DepthPlace place = DepthPlace::of(p, thread / kTile);
     W sums[kEach][kEach] = {};
     for (int q0 = 0; q0 < depth; q0 += kDepth) {

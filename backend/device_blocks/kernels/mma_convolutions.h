@@ -3,28 +3,9 @@
 #pragma once
 
 #include "backend/device_blocks/kernels/mma_tiles.h"
+#include "backend/device_blocks/kernels/window_places.h"
 
 namespace md::device_blocks {
-
-// A place among the results of all images, and the steps to its neighbour.
-struct WindowPlace {
-  Word image, at[kWindowDims];
-
-  [[gnu::always_inline]] static WindowPlace of(const ConvolutionParams& p, Word column) {
-    const Word inner = p.axes[2].out, rows = p.axes[1].out * inner;
-    const Word within = column % (p.axes[0].out * rows);
-    return {column / (p.axes[0].out * rows), {within / rows, within / inner % p.axes[1].out, within % inner}};
-  }
-  [[gnu::always_inline]] void advance(const ConvolutionParams& p) {
-    if (++at[2] < p.axes[2].out) return;
-    at[2] = 0;
-    if (++at[1] < p.axes[1].out) return;
-    at[1] = 0;
-    if (++at[0] < p.axes[0].out) return;
-    at[0] = 0;
-    ++image;
-  }
-};
 
 // The columns of one thread, which are the same in all stages.
 template <class Terms>
@@ -82,21 +63,13 @@ struct WindowResult {
     WindowPlace place = WindowPlace::of(p, column);
     typename Terms::T* row = to + filter * p.to_filter;
     // Neighbours in a row of results, nearly always.
-    if (place.at[2] + 4 <= p.axes[2].out) return store_four<Terms>(row + offset(place), p.axes[2].out_step, 4, sums);
+    if (place.at[2] + 4 <= p.axes[2].out) return store_four<Terms>(row + place.offset(p), p.axes[2].out_step, 4, sums);
 #pragma clang loop unroll(full)
     for (int e = 0; e < 4; ++e) {
       const float one[4] = {sums[e], 0, 0, 0};
-      if (e < columns - column) store_four<Terms>(row + offset(place), 1, 1, one);
+      if (e < columns - column) store_four<Terms>(row + place.offset(p), 1, 1, one);
       place.advance(p);
     }
-  }
-
- private:
-  [[gnu::always_inline]] Word offset(const WindowPlace& place) const {
-    Word all = place.image * p.to_batch;
-#pragma clang loop unroll(full)
-    for (int k = 0; k < kWindowDims; ++k) all += place.at[k] * p.axes[k].out_step;
-    return all;
   }
 };
 

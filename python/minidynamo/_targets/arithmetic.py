@@ -9,10 +9,10 @@ _ONE_BY_ONE = 60  # where each thread looks for its operands in memory, by the e
 
 def _depth(launch):
     """How many multiplications a result takes."""
-    sizes = launch["operands"][-1]["sizes"]  # a right matrix, a vector, or filters
+    right = launch["operands"][-1]["sizes"]  # a matrix, a vector, or filters
     if launch["entry"].startswith("convolution"):
-        return math.prod(launch["operands"][1]["sizes"][1:])
-    return sizes[-2] if len(sizes) > 1 else sizes[0]
+        return math.prod(right[1:])
+    return right[-2] if len(right) > 1 else right[0]
 
 
 def work_of(launch):
