@@ -261,7 +261,7 @@ def test_compiled_programs_choose_a_device():
 
 
 def test_allow_tf32_of_cudnn_sets_the_precisions_of_its_ops():
-    cudnn = torch.backends.cudnn
+    cudnn, said = torch.backends.cudnn, importlib.import_module("minidynamo.backends._matmul").allow_convolutions
 
     def precisions():
         return cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision
@@ -274,6 +274,8 @@ def test_allow_tf32_of_cudnn_sets_the_precisions_of_its_ops():
         with cudnn.flags(allow_tf32=True):
             assert precisions() == ("tf32", "tf32")
         assert cudnn.allow_tf32 is False and precisions() == ("none", "ieee")
+        cudnn.allow_tf32 = True
+        assert precisions() == ("tf32", "tf32")
     finally:
         cudnn.allow_tf32 = True
-    assert precisions() == ("tf32", "tf32")
+        said(None)  # as if nothing had been said: setting True allows, which the other tests' programs do not
